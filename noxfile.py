@@ -1,0 +1,69 @@
+"""Every check of the project, each in its own environment: `nox -l` lists them."""
+
+from __future__ import annotations
+
+import nox
+
+nox.needs_version = ">=2025.2.9"
+nox.options.sessions = ["tests", "oldest", "lint", "types", "docs"]
+
+PYPROJECT = nox.project.load_toml("pyproject.toml")
+
+
+def group(session: nox.Session, name: str) -> None:
+    """Install a dependency group; `pip install --group` needs a newer pip than Python 3.11 brings."""
+    session.install(*nox.project.dependency_groups(PYPROJECT, name))
+
+
+@nox.session(python=["3.11", "3.12", "3.13"])
+def tests(session: nox.Session) -> None:
+    """The tests on the newest versions of everything."""
+    group(session, "test")
+    session.install("-e", ".[all]")
+    session.run("pytest", *session.posargs)
+
+
+@nox.session(python="3.11")
+def oldest(session: nox.Session) -> None:
+    """The tests on the oldest supported versions of all dependencies."""
+    group(session, "test")
+    session.install("-e", ".[all]", "-c", "tests/oldest.txt")
+    session.run("pytest", *session.posargs)
+
+
+@nox.session(python="3.11")
+def core(session: nox.Session) -> None:
+    """The tests without the extras: what needs one is skipped, or fails with the line that installs it."""
+    group(session, "test")
+    session.install("-e", ".")
+    session.run("pytest", *session.posargs)
+
+
+@nox.session(python="3.11")
+def lint(session: nox.Session) -> None:
+    """Ruff: rules and layout."""
+    group(session, "lint")
+    session.run("ruff", "check")
+    session.run("ruff", "format", "--check")
+
+
+@nox.session(python="3.11")
+def types(session: nox.Session) -> None:
+    """mypy, strict, on the library."""
+    group(session, "lint")
+    session.install("-e", ".[all]")
+    session.run("mypy", "src")
+
+
+@nox.session(python="3.11")
+def docs(session: nox.Session) -> None:
+    """The pages of docs/ as a site; a broken link is an error."""
+    group(session, "docs")
+    session.run("mkdocs", "build", "--strict", *session.posargs)
+
+
+@nox.session(python="3.11")
+def benchmark(session: nox.Session) -> None:
+    """The paper's figure 6: LD-SSC1, LD-SSC2 and the conic solvers on growing toy data."""
+    session.install("-e", ".[all]")
+    session.run("python", "benchmarks/paper/run.py", *session.posargs)

@@ -1,0 +1,53 @@
+"""Sums that a proof can rest on: taken in the machine's longest floating-point type, with a bound on their own rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ldssc.validation import Matrix, Vector
+
+LONG_EPS = float(np.finfo(np.longdouble).eps)
+_BLOCK = 1 << 20  # entries converted at a time
+
+
+def _row_blocks(n: int) -> Iterator[slice]:
+    height = max(1, _BLOCK // max(n, 1))
+    for start in range(0, n, height):
+        yield slice(start, min(n, start + height))
+
+
+def rounding(n: int) -> float:
+    """Relative rounding of a sum of n² products, bounded by the sum of their sizes times this."""
+    return (4 + 2 * n) * LONG_EPS
+
+
+def inner(A: Matrix, B: Matrix) -> tuple[float, float]:
+    """⟨A, B⟩ and a bound on its rounding."""
+    total, size = np.longdouble(0), np.longdouble(0)
+    for rows in _row_blocks(len(A)):
+        product = A[rows].astype(np.longdouble) * B[rows]
+        total += product.sum(axis=1).sum()
+        size += np.abs(product).sum(axis=1).sum()
+    return float(total), rounding(len(A)) * float(size) + np.finfo(np.float64).eps * abs(float(total))
+
+
+def row_excess(F: Matrix) -> Vector:
+    """F1 − 1, correct to the rounding of the long type."""
+    return np.concatenate(
+        [(F[rows].astype(np.longdouble).sum(axis=1) - 1).astype(np.float64) for rows in _row_blocks(len(F))]
+    )
+
+
+def stationarity(F: Matrix, K: Matrix, u: Vector, Q: Matrix, Z: Matrix) -> tuple[float, float]:
+    """a = ‖F − (K + u1ᵀ + 1uᵀ + Q + Z)‖ and a bound on its rounding."""
+    total, size = np.longdouble(0), np.longdouble(0)
+    column = u.astype(np.longdouble)
+    for rows in _row_blocks(len(F)):
+        G = K[rows].astype(np.longdouble) + column[rows, None] + column[None, :] + Q[rows] + Z[rows]
+        total += ((F[rows] - G) ** 2).sum(axis=1).sum()
+        size += (G**2).sum(axis=1).sum() + (K[rows] ** 2).sum() + (Q[rows] ** 2).sum() + (Z[rows] ** 2).sum()
+    reach = float(np.sqrt(size)) + 2 * float(np.sqrt(len(u))) * float(np.linalg.norm(u))
+    a = float(np.sqrt(total))
+    return a, rounding(len(F)) * (a + reach) + np.finfo(np.float64).eps * a

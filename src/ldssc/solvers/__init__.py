@@ -1,0 +1,79 @@
+"""`project`: the nearest doubly stochastic, positive semidefinite matrix, by the solver of your choice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ldssc.memory import require_memory
+from ldssc.solvers import ld_ssc1, ld_ssc2
+from ldssc.solvers.auto import auto
+from ldssc.solvers.base import Record, Result, Run, Solver, Status, solve
+from ldssc.solvers.conic import conic
+from ldssc.validation import check_affinity, check_choice, check_count, check_positive
+
+__all__ = ["SOLVERS", "Record", "Result", "Status", "project"]
+
+#: name -> the solver and the arrays of n² doubles that it holds at its peak
+SOLVERS: dict[str, tuple[Solver, int]] = {
+    "auto": (auto, 40),
+    "ld-ssc1": (ld_ssc1.ld_ssc1, 14),
+    "ld-ssc2": (ld_ssc2.ld_ssc2, 40),
+    "conic": (conic, 120),
+}
+_PAPER_ITERATIONS = {"ld-ssc1": ld_ssc1.OUTER, "ld-ssc2": ld_ssc2.ITERATIONS}
+
+
+def project(
+    K: Any,
+    *,
+    solver: str = "auto",
+    tol: float = 1e-6,
+    max_iter: int | None = None,
+    time_limit: float | None = None,
+    callback: Callable[[Record], object] | None = None,
+    paper: bool = False,
+) -> Result:
+    """Minimise ½‖F − K‖² over symmetric F with F1 = 1, F ≥ 0, F ⪰ 0 (1), and prove how near the answer is.
+
+    Parameters
+    ----------
+    K : symmetric matrix, any sign; dense or SciPy sparse.
+    solver : "auto", "ld-ssc1" (Algorithm 1), "ld-ssc2" (Algorithm 2) or "conic" (CVXPY with Clarabel or SCS).
+    tol : proven relative distance ‖F − F*‖/‖F‖ at which to stop.
+    max_iter : iterations allowed (outer rounds in "ld-ssc1"); None goes on until tol, stall or time limit.
+    time_limit : seconds.
+    callback : called with a `Record` after every proof; a true answer stops the run.
+    paper : run "ld-ssc1" or "ld-ssc2" with the paper's iteration counts (100 rounds of 10; 20), proven at the end only.
+        `result.iterate` is then the matrix that the paper clusters.
+
+    Returns
+    -------
+    Result : F, feasible up to rounding; its multipliers u, Q, Z; status; history; and the certificate.
+    """
+    check_choice(solver, "solver", SOLVERS)
+    tol = check_positive(tol, "tol")
+    if max_iter is not None:
+        check_count(max_iter, "max_iter")
+    if time_limit is not None:
+        check_positive(time_limit, "time_limit")
+    if paper:
+        check_choice(solver, "solver (with paper=True)", _PAPER_ITERATIONS)
+        max_iter = _PAPER_ITERATIONS[solver] if max_iter is None else max_iter
+    K = check_affinity(K)
+    function, arrays = SOLVERS[solver]
+    require_memory(8.0 * arrays * len(K) ** 2, f"solver {solver!r} at n = {len(K)}", _remedy(solver))
+    run = Run(
+        K,
+        tol,
+        max_iter=math.inf if max_iter is None else max_iter,
+        time_limit=math.inf if time_limit is None else time_limit,
+        callback=callback,
+        prove_at_end=paper,
+    )
+    return solve(run, function, solver)
+
+
+def _remedy(solver: str) -> str:
+    return "use fewer rows" if solver == "ld-ssc1" else "solver='ld-ssc1' needs least; or use fewer rows"

@@ -1,0 +1,257 @@
+"""The one loop of all solvers: it stops, records, proves, and keeps the best answer. A solver only steps.
+
+A solver is a function of a `Run`. It asks the run for eigendecompositions, hands it a `State` after every iteration, and
+returns when it can go no further. Stopping reaches it as an exception that it does not catch.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg as la
+
+from ldssc.certificate import Certificate, certify, prove
+from ldssc.problem import Point, close_doubly_stochastic, close_semidefinite, dual_value, recover
+from ldssc.projections import EPS, Split, eigh, split
+from ldssc.validation import Matrix, Vector
+
+_PROOF_COST = 4  # eigendecompositions in one proof
+_PROOF_SHARE = 0.15  # of all work, at most, once a run is long
+_STALL_SHARE = 0.5  # no 2 % of progress in so much of the run is a stall
+_STALL_LEAST = 200  # ... nor in less than so many eigendecompositions
+
+
+class Status(Enum):
+    """How a run ended; the value is the sentence to show."""
+
+    SOLVED = "proven to the tolerance"
+    MAX_ITER = "stopped after the allowed number of iterations, before the tolerance was proven"
+    TIME_LIMIT = "stopped at the time limit, before the tolerance was proven"
+    STALLED = "no further progress: the best answer so far is returned, short of the tolerance"
+    STOPPED = "stopped on request, before the tolerance was proven"
+    NONFINITE = "a number overflowed or became NaN: the last good answer is returned"
+
+    @property
+    def sentence(self) -> str:
+        """The status in words."""
+        return self.value
+
+
+class State(NamedTuple):
+    """Where a solver stands: its multipliers, and its own matrix, unrepaired."""
+
+    u: Vector
+    Q: Matrix
+    Z: Matrix
+    iterate: Matrix | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One proof in the course of a run; `distance` is the best proven so far, `dual` the dual value (3) that goes with it."""
+
+    iteration: int
+    n_eig: int
+    seconds: float
+    distance: float
+    dual: float
+    note: str = ""
+
+
+@dataclass(frozen=True, repr=False)
+class Result:
+    """An answer with its proof: F is feasible up to rounding, `certificate.distance` bounds ‖F − F*‖/‖F‖."""
+
+    F: Matrix
+    u: Vector
+    Q: Matrix
+    Z: Matrix
+    iterate: Matrix
+    status: Status
+    certificate: Certificate
+    history: tuple[Record, ...]
+    solver: str
+    tol: float
+    n_iter: int
+    n_inner: int
+    n_eig: int
+    seconds: float
+    lbfgs_memory: int | None = None
+    lbfgs_bytes: int | None = None
+
+    @property
+    def solved(self) -> bool:
+        """Whether the distance was proven to be within `tol`."""
+        return self.status is Status.SOLVED
+
+    def __repr__(self) -> str:
+        return (
+            f"Result(n={len(self.F)}, solver={self.solver!r}, status={self.status.name}, "
+            f"distance={self.certificate.distance:.2e}, tol={self.tol:.1e}, n_iter={self.n_iter}, n_eig={self.n_eig}, "
+            f"seconds={self.seconds:.2f})"
+        )
+
+
+class Halt(Exception):
+    """Raised by the loop to end a solver, wherever it is."""
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(status.sentence)
+        self.status = status
+
+
+@dataclass
+class Run:
+    """One solve of (1): the problem, the rules for stopping, and what has been found."""
+
+    K: Matrix
+    tol: float
+    max_iter: float = math.inf
+    time_limit: float = math.inf
+    callback: Callable[[Record], object] | None = None
+    prove_at_end: bool = False
+    n_iter: int = 0
+    n_inner: int = 0
+    n_eig: int = 0
+    lbfgs_memory: int | None = None
+    lbfgs_bytes: int | None = None
+    history: list[Record] = field(default_factory=list)
+    certificate: Certificate | None = None
+    _best: Point | None = None
+    _distance: float = math.inf
+    _state: State | None = None
+    _unproven: bool = False
+    _last_proof: int = 0
+    _last_gain: tuple[int, float] = (0, math.inf)
+    _closing: bool = False
+    _start: float = field(default_factory=time.perf_counter)
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return time.perf_counter() - self._start
+
+    def eigh(self, A: Matrix, /) -> tuple[Vector, Matrix]:
+        """A counted eigendecomposition; the time limit is looked at here, where the time goes."""
+        if not np.isfinite(A).all():
+            raise Halt(Status.NONFINITE)
+        if not self._closing and self.seconds > self.time_limit:
+            raise Halt(Status.TIME_LIMIT)
+        self.n_eig += 1
+        return eigh(A)
+
+    def split(self, A: Matrix) -> Split:
+        """A₊ and (−A)₊, counted."""
+        return split(A, self.eigh)
+
+    def observe(self, state: State, *, note: str = "", force: bool = False) -> None:
+        """Take a solver's state after an iteration: prove it when due, and stop where a rule says so."""
+        if not all(np.isfinite(part).all() for part in state[:3]):
+            raise Halt(Status.NONFINITE)
+        self._state, self._unproven = state, True
+        self.n_iter += 1
+        if force or self._due():
+            self._prove(note)
+        if self.n_iter >= self.max_iter:
+            raise Halt(Status.MAX_ITER)
+        if self.seconds > self.time_limit:
+            raise Halt(Status.TIME_LIMIT)
+
+    def _due(self) -> bool:
+        since = self.n_eig - self._last_proof
+        return not self.prove_at_end and since >= max(2 * _PROOF_COST, _PROOF_SHARE * self.n_eig)
+
+    def _prove(self, note: str = "") -> None:
+        """Close the state on both sides (13), (13a), keep the better proof, record it; stop if it will do."""
+        assert self._state is not None
+        self._unproven = False
+        u, Q, Z, _ = self._state
+        self.n_eig += 2  # the smallest eigenvalues of both candidates
+        for point in (close_doubly_stochastic(self.K, Z, u), close_semidefinite(self.K, Q, self.eigh)):
+            self.offer(point)
+        self._last_proof = self.n_eig
+        assert self._best is not None
+        record = Record(
+            self.n_iter, self.n_eig, self.seconds, self._distance, dual_value(self.K, *self._best[1:]), note
+        )
+        self.history.append(record)
+        self._judge(record)
+
+    def offer(self, point: Point) -> None:
+        """Keep a feasible point if it proves more than the best so far."""
+        _, bound = prove(point, self.K, 8 * EPS * float(la.norm(point.Z)))
+        distance = bound / float(la.norm(point.F))
+        if distance < self._distance:
+            self._best, self._distance = point, distance
+
+    def _judge(self, record: Record) -> None:
+        wants_stop = bool(self.callback(record)) if self.callback is not None else False
+        if self._closing:
+            return
+        if self._distance <= self.tol and self._certify().distance <= self.tol:
+            raise Halt(Status.SOLVED)
+        if wants_stop:
+            raise Halt(Status.STOPPED)
+        when, level = self._last_gain
+        if self._distance < 0.98 * level:
+            self._last_gain = (self.n_eig, self._distance)
+        elif self.n_eig - when > max(_STALL_LEAST, _STALL_SHARE * self.n_eig):
+            raise Halt(Status.STALLED)
+
+    def _certify(self) -> Certificate:
+        """The proof on the very arrays that are returned."""
+        assert self._best is not None
+        self.n_eig += 2
+        self.certificate = certify(self._best.F, self.K, *self._best[1:])
+        return self.certificate
+
+    def finish(self, status: Status, solver: str) -> Result:
+        """The best answer so far, proven."""
+        self._closing = True
+        if self._state is None:
+            zero = np.zeros_like(self.K)
+            self._state, self._unproven = State(np.zeros(len(self.K)), zero, zero), True
+        if self._unproven and status is not Status.SOLVED:
+            self._prove()
+        if status is not Status.SOLVED or self.certificate is None:
+            status = Status.SOLVED if self._certify().distance <= self.tol else status
+        assert self._best is not None
+        assert self.certificate is not None
+        u, Q, Z, iterate = self._state
+        return Result(
+            *self._best,
+            iterate=recover(self.K, u, Q, Z) if iterate is None else iterate,
+            status=status,
+            certificate=self.certificate,
+            history=tuple(self.history),
+            solver=solver,
+            tol=self.tol,
+            n_iter=self.n_iter,
+            n_inner=self.n_inner,
+            n_eig=self.n_eig,
+            seconds=self.seconds,
+            lbfgs_memory=self.lbfgs_memory,
+            lbfgs_bytes=self.lbfgs_bytes,
+        )
+
+
+Solver = Callable[[Run], None]
+
+
+def solve(run: Run, solver: Solver, name: str) -> Result:
+    """Run a solver to its end, whatever that is, and return the best answer with its proof."""
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            solver(run)
+        status = Status.STALLED
+    except Halt as halt:
+        status = halt.status
+    except KeyboardInterrupt:
+        status = Status.STOPPED
+    return run.finish(status, name)
