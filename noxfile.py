@@ -5,44 +5,41 @@ from __future__ import annotations
 import nox
 
 nox.needs_version = ">=2025.2.9"
-nox.options.sessions = ["tests", "oldest", "lint", "types", "docs"]
+nox.options.sessions = ["tests", "oldest", "core", "lint", "types", "docs"]
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 
 
-def group(session: nox.Session, name: str) -> None:
-    """Install a dependency group; `pip install --group` needs a newer pip than Python 3.11 brings."""
-    session.install(*nox.project.dependency_groups(PYPROJECT, name))
+def install(session: nox.Session, group: str, *arguments: str) -> None:
+    """One installation of a dependency group and what else is named; pip's own --group is too new for Python 3.11."""
+    session.install(*nox.project.dependency_groups(PYPROJECT, group), *arguments)
 
 
 @nox.session(python=["3.11", "3.12", "3.13"])
 def tests(session: nox.Session) -> None:
     """The tests on the newest versions of everything."""
-    group(session, "test")
-    session.install("-e", ".[all]")
+    install(session, "test", "-e", ".[all]")
     session.run("pytest", *session.posargs)
 
 
 @nox.session(python="3.11")
 def oldest(session: nox.Session) -> None:
     """The tests on the oldest supported versions of all dependencies."""
-    group(session, "test")
-    session.install("-e", ".[all]", "-c", "tests/oldest.txt")
+    install(session, "test", "-e", ".[all]", "-c", "tests/oldest.txt")
     session.run("pytest", *session.posargs)
 
 
 @nox.session(python="3.11")
 def core(session: nox.Session) -> None:
-    """The tests without the extras: what needs one is skipped, or fails with the line that installs it."""
-    group(session, "test")
-    session.install("-e", ".")
+    """The tests without the extras; those that need one are skipped."""
+    install(session, "test", "-e", ".")
     session.run("pytest", *session.posargs)
 
 
 @nox.session(python="3.11")
 def lint(session: nox.Session) -> None:
     """Ruff: rules and layout."""
-    group(session, "lint")
+    install(session, "lint")
     session.run("ruff", "check")
     session.run("ruff", "format", "--check")
 
@@ -50,15 +47,14 @@ def lint(session: nox.Session) -> None:
 @nox.session(python="3.11")
 def types(session: nox.Session) -> None:
     """mypy, strict, on the library."""
-    group(session, "lint")
-    session.install("-e", ".[all]")
+    install(session, "lint", "-e", ".[all]")
     session.run("mypy", "src")
 
 
 @nox.session(python="3.11")
 def docs(session: nox.Session) -> None:
     """The pages of docs/ as a site; a broken link is an error."""
-    group(session, "docs")
+    install(session, "docs")
     session.run("mkdocs", "build", "--strict", *session.posargs)
 
 

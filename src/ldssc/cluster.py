@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Self
@@ -136,12 +137,12 @@ class SemidefiniteSpectralClustering(ClusterMixin, BaseEstimator):  # type: igno
         try:
             X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
         except ValueError as error:
-            raise error if isinstance(error, InputError) else InputError(str(error)) from error
+            raise InputError(_first_line(error)) from error
         check_finite(X.data if sparse.issparse(X) else X, "X")
         n = X.shape[0]
-        n_clusters = check_count(self.n_clusters, "n_clusters", high=n, high_name="the number of samples, n_samples=")
+        n_clusters = check_count(self.n_clusters, "n_clusters", high=n, high_name="n_samples")
         if self.n_components is not None:
-            check_count(self.n_components, "n_components", high=n, high_name="the number of samples")
+            check_count(self.n_components, "n_components", high=n, high_name="n_samples")
         if self.affinity in _PRECOMPUTED:
             if self.pca is not None:
                 raise InputError(f"pca={self.pca} needs data, and affinity={self.affinity!r} gives none; set pca=None")
@@ -168,9 +169,9 @@ class SemidefiniteSpectralClustering(ClusterMixin, BaseEstimator):  # type: igno
     def _normalized(self, K: Matrix) -> Matrix:
         """F, and with it `result_` where it comes with a proof."""
         self.result_ = None
-        options = dict(self.solver_params or {})
         if self.normalization != "semidefinite":
-            return normalize(K, self.normalization, **options)
+            return normalize(K, self.normalization, **_options_for(NORMALIZATIONS[self.normalization], self.solver_params))
+        options = _options_for(project, self.solver_params, "solver", "tol")
         callback = _say if self.verbose else None
         self.result_ = project(K, **{"solver": self.solver, "tol": self.tol, "callback": callback, **options})
         if options.get("paper"):
@@ -189,6 +190,23 @@ class SemidefiniteSpectralClustering(ClusterMixin, BaseEstimator):  # type: igno
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.affinity in _PRECOMPUTED
         return tags
+
+
+def _first_line(error: ValueError) -> str:
+    """scikit-learn's sentence without the data that it quotes below it."""
+    first, *rest = str(error).splitlines()
+    advice = next((line for line in rest if line.startswith("Reshape your data")), "")
+    return " ".join([first.removesuffix(":"), *([f"({advice.rstrip('.')})"] if advice else [])])
+
+
+def _options_for(function: Callable[..., Any], options: Mapping[str, Any] | None, *own: str) -> dict[str, Any]:
+    """solver_params as arguments of the normalisation; refused where it has none such, or the estimator its own."""
+    parameters = inspect.signature(function).parameters.values()
+    known = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name not in own]
+    for name in options or {}:
+        if name not in known:
+            raise InputError(f"solver_params has {name!r}, which is not known here; valid names: {', '.join(known) or 'none'}")
+    return dict(options or {})
 
 
 def _distinct_rows(X: Any) -> int:

@@ -106,9 +106,9 @@ def _eigh(F: Matrix, k: int, driver: Driver) -> tuple[Vector, Matrix]:
 
 
 def _count_ones(F: Matrix, leading: Vector, tolerance: float) -> int:
-    """How many eigenvalues are one within tolerance; those beyond the leading ones only where there may be more."""
+    """How many eigenvalues are one within tolerance; the rest of the spectrum is computed where it may hold more."""
     ones = np.abs(leading - 1) <= tolerance
-    if not ones[-1] or len(leading) == len(F):
+    if leading[-1] < 1 - tolerance or len(leading) == len(F):
         return int(ones.sum())
     near = linalg.eigvalsh(F, subset_by_value=(1 - tolerance, 1 + tolerance), check_finite=False)
     return max(len(near), int(ones.sum()))
@@ -123,7 +123,7 @@ def _message(values: Vector, k: int, n_ones: int, tolerance: float) -> str:
         )
     if k < len(values) and values[k - 1] - values[k] <= tolerance:
         return (
-            f"eigenvalues {k} and {k + 1} of F are equal ({values[k]:.4g}) within rounding: the {k} leading "
+            f"eigenvalues {k} and {k + 1} of F are equal within rounding: the {k} leading "
             f"eigenvectors, and the labels made from them, are an arbitrary choice; ask for another number of clusters"
         )
     return ""

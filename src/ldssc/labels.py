@@ -133,14 +133,14 @@ class _Points:
 
 
 def _distinct(vectors: Matrix, k: int, row_normalize: bool) -> _Points:
-    """At least k distinct points: up to rounding if those are enough, else exact, else before row normalisation."""
+    """At least k distinct points: up to rounding where those are enough, else exactly, before row normalisation."""
     if vectors.size == 0:
         raise InputError(f"vectors is empty (shape {vectors.shape}); at least one row and one column are needed")
     scale = float(np.abs(vectors).max())
     raw = vectors / scale if scale > 0 else vectors
     rows = _unit_rows(raw) if row_normalize else raw
     found = 0
-    for key in (np.round(rows, DECIMALS), rows, vectors):
+    for key in (np.round(rows, DECIMALS), vectors):
         _, first, inverse, counts = np.unique(
             key + 0.0, axis=0, return_index=True, return_inverse=True, return_counts=True
         )

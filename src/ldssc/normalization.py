@@ -16,7 +16,7 @@ from ldssc.exceptions import InputError
 from ldssc.problem import make_rows_exact
 from ldssc.projections import center, project_doubly_stochastic
 from ldssc.solvers import Result, project
-from ldssc.validation import Matrix, check_affinity, check_choice, check_count, check_positive
+from ldssc.validation import Matrix, Vector, check_affinity, check_choice, check_count, check_positive
 
 
 def none(K: Any) -> Matrix:
@@ -26,9 +26,9 @@ def none(K: Any) -> Matrix:
 
 def ratio_cut(K: Any) -> Matrix:
     """RC: K − D + I with D = diag(K1), a nearest matrix to K with unit rows in the L1 norm; signs are let go."""
-    K = check_affinity(K, nonnegative_for="the ratio cut")
-    K.flat[:: len(K) + 1] += 1 - K.sum(axis=1)
-    return K
+    F = check_affinity(K, nonnegative_for="the ratio cut")
+    F.flat[:: len(F) + 1] += 1 - F.sum(axis=1)
+    return F
 
 
 def normalized_cut(K: Any) -> Matrix:
@@ -110,8 +110,8 @@ def normalize(K: Any, normalization: str = "semidefinite", **options: Any) -> Ma
     return NORMALIZATIONS[normalization](K, **options)
 
 
-def _degrees(K: Matrix, what: str) -> Matrix:
-    degrees = K.sum(axis=1)
+def _degrees(K: Matrix, what: str) -> Vector:
+    degrees: Vector = K.sum(axis=1)
     if (empty := np.flatnonzero(degrees <= 0)).size:
         raise InputError(
             f"{what} divides by row sums, and {empty.size} rows of K are all zero, the first is row {empty[0]}; remove "
@@ -120,6 +120,6 @@ def _degrees(K: Matrix, what: str) -> Matrix:
     return degrees
 
 
-def _scale_once(K: Matrix, degrees: Matrix) -> Matrix:
+def _scale_once(K: Matrix, degrees: Vector) -> Matrix:
     d = 1 / np.sqrt(degrees)
     return np.asarray(K * d[:, None] * d[None, :])

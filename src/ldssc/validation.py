@@ -119,8 +119,10 @@ def check_count(value: Any, name: str, *, low: int = 1, high: int | None = None,
     """A whole number between low and high."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise InputError(f"{name} must be a whole number, and is {value!r}")
-    if value < low:
+    count = int(value)
+    if count < low:
         raise InputError(f"{name} must be at least {low}, and is {value}")
-    if high is not None and value > high:
-        raise InputError(f"{name}={value} is more than {high_name or 'the largest possible'}, {high}")
-    return int(value)
+    if high is not None and count > high:
+        limit = f"{high_name}={high}" if high_name.isidentifier() else f"{high_name or 'the largest possible'}, {high}"
+        raise InputError(f"{name}={value} is more than {limit}")
+    return count

@@ -1,0 +1,190 @@
+"""Pictures: the only file that imports Matplotlib. What is drawn is computed first; nothing is shown on a screen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldssc.exceptions import InputError, require
+from ldssc.validation import Matrix, Vector, as_matrix, check_square
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Dark, light, middle: apart in grey as well; the shapes are apart in any case.
+COLOURS = ("#17365c", "#f2b447", "#c8553d", "#7fb3a6", "#8a5a9e", "#d9d9d9", "#4f7d3a", "#f7a8b8")
+MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
+INK = "#222222"
+
+
+def _figure(width: float, height: float) -> Figure:
+    module = require("matplotlib.figure", "plot")
+    figure: Figure = module.Figure(figsize=(width, height))
+    engine = require("matplotlib.layout_engine", "plot").ConstrainedLayoutEngine
+    figure.set_layout_engine(engine(w_pad=0.09, h_pad=0.07, wspace=0.02, hspace=0.03))
+    return figure
+
+
+def _axes(ax: Axes | None, width: float = 4.0, height: float = 4.0) -> Axes:
+    require("matplotlib", "plot")
+    return _figure(width, height).subplots() if ax is None else ax
+
+
+def plot_matrix(
+    A: Any,
+    *,
+    labels: npt.ArrayLike | None = None,
+    within: npt.ArrayLike | None = None,
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """A matrix in greys, dark where large; rows sorted by `labels`, then by `within`, with a line between clusters."""
+    A = check_square(as_matrix(A, "A"), "A")
+    edges: list[float] = []
+    if labels is not None:
+        labels = _checked_labels(labels, len(A))
+        order = np.lexsort((np.zeros(len(A)) if within is None else np.asarray(within), labels))
+        A = A[np.ix_(order, order)]
+        edges = [float(place) - 0.5 for place in np.flatnonzero(np.diff(labels[order])) + 1]
+    low, high = _grey_range(A)
+    ax = _axes(ax)
+    ax.imshow(A, cmap="Greys", vmin=low, vmax=high, interpolation="nearest", aspect="equal")
+    for edge in edges:
+        ax.axhline(edge, color=COLOURS[2], linewidth=0.9)
+        ax.axvline(edge, color=COLOURS[2], linewidth=0.9)
+    _frame(ax)
+    ax.set_title(title)
+    return ax
+
+
+def plot_points(
+    points: Any, labels: npt.ArrayLike, *, truth: npt.ArrayLike | None = None, title: str = "", ax: Axes | None = None
+) -> Axes:
+    """Points in the plane, a colour and a shape for each cluster; ringed where the cluster is not that of the class."""
+    points = as_matrix(points, "points")
+    if points.shape[1] != 2:
+        raise InputError(f"points must have two columns to be drawn, and have {points.shape[1]}; choose two")
+    labels = _checked_labels(labels, len(points))
+    wrong = np.zeros(len(labels), dtype=bool) if truth is None else _mismatched(truth, labels)
+    ax = _axes(ax)
+    for i, label in enumerate(np.unique(labels)):
+        chosen = labels == label
+        ax.scatter(
+            points[chosen, 0],
+            points[chosen, 1],
+            s=20,
+            c=COLOURS[i % len(COLOURS)],
+            marker=MARKERS[i % len(MARKERS)],
+            edgecolors=INK,
+            linewidths=0.4,
+        )
+    ax.scatter(points[wrong, 0], points[wrong, 1], s=75, facecolors="none", edgecolors=INK, linewidths=0.9)
+    _frame(ax)
+    ax.margins(0.08)
+    ax.set_box_aspect(1)
+    ax.set_title(title)
+    return ax
+
+
+def plot_rates(
+    rates: Mapping[str, float], *, strong: Sequence[str] = (), title: str = "", ax: Axes | None = None
+) -> Axes:
+    """One horizontal bar a method with its error rate in per cent beside it; the names in `strong` are dark."""
+    names, values = list(rates), np.array(list(rates.values()), dtype=np.float64) * 100
+    ax = _axes(ax)
+    places = np.arange(len(names))[::-1]
+    ax.barh(places, values, height=0.62, color=[COLOURS[0] if n in strong else "#c4c9cf" for n in names])
+    reach = max(float(values.max(initial=0.0)), 5.0)
+    for place, value in zip(places, values, strict=True):
+        ax.text(value + 0.02 * reach, place, f"{value:.1f} %", va="center", ha="left", fontsize=8, color=INK)
+    ax.set_yticks(places, names)
+    ax.set(xlim=(0, 1.22 * reach), xticks=[])
+    ax.tick_params(axis="y", length=0, labelsize=8)
+    ax.spines[["top", "right", "bottom"]].set_visible(False)
+    ax.set_title(title)
+    return ax
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One data set of the demo, computed: a row of the figure."""
+
+    name: str
+    K: Matrix
+    F: Matrix
+    points: Matrix
+    points_title: str
+    within: Vector
+    labels: npt.NDArray[np.int64]
+    truth: npt.NDArray[np.int64]
+    rates: Mapping[str, float]
+    strong: Sequence[str]
+
+
+def demo_figure(panels: Sequence[Panel]) -> Figure:
+    """A row a data set: K, its F, the points with their clusters, and the error rates of the normalisations."""
+    figure = _figure(11.0, 0.7 + 2.75 * len(panels))
+    grid = figure.subplots(len(panels), 4, squeeze=False, width_ratios=[1, 1, 1, 1.05])
+    heads = ["affinity K", "F: doubly stochastic, semidefinite", "error rate"]
+    for row, (panel, axes) in enumerate(zip(panels, grid, strict=True)):
+        titles = heads if row == 0 else [" ", " ", " "]  # a blank keeps the boxes of a row in line
+        plot_matrix(panel.K, labels=panel.labels, within=panel.within, title=titles[0], ax=axes[0])
+        plot_matrix(panel.F, labels=panel.labels, within=panel.within, title=titles[1], ax=axes[1])
+        plot_points(panel.points, panel.labels, truth=panel.truth, title=panel.points_title, ax=axes[2])
+        plot_rates(panel.rates, strong=panel.strong, title=titles[2], ax=axes[3])
+        axes[3].set_box_aspect(1)
+        axes[0].set_ylabel(panel.name, fontsize=11, fontweight="bold", labelpad=8)
+        for ax in axes:
+            ax.title.set_fontsize(9)
+            ax.title.set_color(INK)
+    figure.supxlabel(
+        "matrices: rows sorted by cluster, lines between clusters; points: colours and shapes are the clusters found, "
+        "rings are points of another class",
+        fontsize=8,
+        color=INK,
+    )
+    return figure
+
+
+def _frame(ax: Axes) -> None:
+    ax.set(xticks=[], yticks=[])
+    for spine in ax.spines.values():
+        spine.set(color="#888888", linewidth=0.7)
+
+
+def picture_formats() -> tuple[str, ...]:
+    """The suffixes under which a figure can be written."""
+    canvas = require("matplotlib.backends.backend_agg", "plot").FigureCanvasAgg
+    return tuple(f".{kind}" for kind in sorted(canvas.get_supported_filetypes()))
+
+
+def _grey_range(A: Matrix) -> tuple[float, float]:
+    """White is the smaller of zero and the minimum; black is where 98 % of the entries off the diagonal lie below."""
+    off = A[~np.eye(len(A), dtype=bool)]
+    low, high = min(0.0, float(A.min())), float(np.quantile(off, 0.98)) if off.size else float(A.max())
+    return low, high if high > low else max(float(A.max()), low + 1.0)
+
+
+def _mismatched(truth: npt.ArrayLike, labels: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Where a point's class is not the one that its cluster stands for, under the best one-to-one map."""
+    from scipy.optimize import linear_sum_assignment
+
+    truth = _checked_labels(truth, len(labels))
+    classes, clusters = np.unique(truth), np.unique(labels)
+    shared = ((truth[:, None] == classes)[:, :, None] & (labels[:, None] == clusters)[:, None, :]).sum(axis=0)
+    matched = np.zeros(len(labels), dtype=bool)
+    for i, j in zip(*linear_sum_assignment(shared, maximize=True), strict=True):
+        matched |= (truth == classes[i]) & (labels == clusters[j])
+    return ~matched
+
+
+def _checked_labels(labels: npt.ArrayLike, n: int) -> npt.NDArray[Any]:
+    labels = np.asarray(labels)
+    if labels.shape != (n,):
+        raise InputError(f"labels must be one a row, {n} in all, and have shape {labels.shape}")
+    return labels
