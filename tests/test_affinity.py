@@ -350,10 +350,11 @@ def test_a_function_of_two_points_is_an_affinity() -> None:
     assert params == {"power": 2}
 
 
-def test_a_matrix_that_looks_like_distances_is_remarked_upon() -> None:
-    note = "if these are distances, use precomputed_nearest_neighbors"
-    assert note in build_affinity(distance_table(POINTS), "precomputed").description
-    assert note not in build_affinity(gaussian_affinity(POINTS), "precomputed").description
+def test_a_matrix_that_looks_like_distances_is_warned_about() -> None:
+    D = distance_table(POINTS)
+    with pytest.warns(UserWarning, match="if these are distances D, pass exp"):
+        assert build_affinity(D, "precomputed").description == "precomputed"
+    assert build_affinity(1 - np.eye(2), "precomputed").description == "precomputed"  # an edge, as likely as not
 
 
 # --- bad input ---------------------------------------------------------------------------------------------------

@@ -244,10 +244,18 @@ def test_ties_are_not_decided_by_rounding() -> None:
     assert len({tuple(discretize(V + e, random_state=0)) for e in noise}) == 1
 
 
+@pytest.mark.parametrize(("p", "k"), [(1, 2), (2, 3), (3, 2), (5, 3)])
+def test_as_many_vectors_as_clusters_are_not_needed(p: int, k: int) -> None:
+    angles = np.linspace(0, np.pi if p == 1 else 2 * np.pi, k, endpoint=p == 1)
+    centres = np.pad(np.column_stack([np.cos(angles), np.sin(angles)]), ((0, 0), (0, max(p, 2) - 2)))[:, :p]
+    y = np.arange(12) % k
+    np.testing.assert_array_equal(discretize(centres[y], k, random_state=0), y)
+
+
 def test_yu_and_shis_start_picks_one_row_of_each_direction() -> None:
     V, y = planted(12, 40, 0)
     points = module._distinct(np.vstack([V, np.zeros((1, 12))]), 12, True)
-    scores = V @ module._orthogonal_rows(points)
+    scores = V @ module._orthogonal_rows(points, 12)
     np.testing.assert_allclose(np.sort(scores, axis=1), np.sort(np.eye(12)[y], axis=1), atol=1e-12)
 
 
@@ -304,12 +312,6 @@ VECTORS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
 @pytest.mark.parametrize(
     ("vectors", "k", "options", "sentence"),
     [
-        (
-            VECTORS,
-            3,
-            {},
-            "discretize needs as many eigenvectors as clusters, and n_components=2 with n_clusters=3; set n_co",
-        ),
         (VECTORS, 2, {"method": "cluster"}, "assign_labels='cluster' is not known; valid names: discretize, kmeans"),
         (VECTORS, 2, {"n_init": 0}, "n_init must be at least 1, and is 0"),
         (VECTORS, 2, {"random_state": "seed"}, "random_state must be None, a whole number"),

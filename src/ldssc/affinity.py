@@ -7,6 +7,7 @@ distance zero exactly and K is symmetric exactly. Nothing here iterates.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Real
@@ -232,9 +233,14 @@ def _precomputed_nearest_neighbors(D: Any, options: _Options) -> Affinity:
 def _precomputed(K: Any, options: _Options) -> Affinity:
     options.take()
     K = precomputed_affinity(K)
-    like_distances = len(K) > 2 and not K.diagonal().any() and K[~np.eye(len(K), dtype=bool)].min() > 0
-    note = "; zero on the diagonal and positive elsewhere: if these are distances, use precomputed_nearest_neighbors"
-    return Affinity(K, "precomputed" + (note if like_distances else ""))
+    if len(K) > 2 and not K.diagonal().any() and K[~np.eye(len(K), dtype=bool)].min() > 0:
+        warnings.warn(
+            "the precomputed affinities are zero on the diagonal and positive elsewhere, as distances are; if these are "
+            "distances D, pass exp(-D**2 / delta**2), or use affinity='precomputed_nearest_neighbors'",
+            UserWarning,
+            stacklevel=2,
+        )
+    return Affinity(K, "precomputed")
 
 
 def _sklearn_kernel(X: Any, options: _Options) -> Affinity:

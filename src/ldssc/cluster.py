@@ -180,7 +180,7 @@ class SemidefiniteSpectralClustering(ClusterMixin, BaseEstimator):  # type: igno
 
     def _embedded(self, F: Matrix) -> tuple[Matrix, Matrix]:
         embedding = spectral_embedding(F, self.n_clusters if self.n_components is None else self.n_components)
-        if embedding.message:
+        if embedding.message and self.n_clusters > 1:
             warnings.warn(embedding.message, UserWarning, stacklevel=3)
         return embedding.vectors, embedding.values
 

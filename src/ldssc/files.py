@@ -68,8 +68,9 @@ def read_table(path: PathLike, *, header: bool | None = None, ignore: Sequence[s
     if ignore:
         raise InputError(f"columns can be ignored in text files only ({', '.join(TEXT)}), and {path} is none")
     X = read_matrix(path)
-    width = X.shape[1] if X.ndim == 2 else 0
-    return Table(X, tuple(str(j + 1) for j in range(width)), header=False)
+    if X.ndim != 2:
+        raise InputError(f"{path} must have two dimensions, samples in rows, and has {X.ndim} (shape {X.shape})")
+    return Table(X, tuple(str(j + 1) for j in range(X.shape[1])), header=False)
 
 
 def _existing(path: PathLike) -> Path:
@@ -295,7 +296,7 @@ def _temporary(target: Path, path: Path) -> Path:
 
 
 def _unwritable(path: Path, error: Exception) -> InputError:
-    full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, None)  # NumPy: None
     remedy = "make room, or write elsewhere" if full else "choose a folder in which you may write"
     return InputError(f"{path} cannot be written: {_reason(error)}; {remedy}")
 

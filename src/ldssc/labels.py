@@ -33,6 +33,7 @@ TIE = 1e-12
 
 def discretize(
     vectors: Matrix,
+    n_clusters: int | None = None,
     *,
     n_init: int = 10,
     row_normalize: bool = True,
@@ -42,16 +43,21 @@ def discretize(
 ) -> Labels:
     """Minimise |X - VR|^2 over one-hot X (n x k) and orthogonal R (k x k): Yu and Shi, ICCV 2003; V holds the vectors.
 
+    k is the number of vectors unless n_clusters says otherwise; R is then p x k with orthonormal rows or columns.
+
     Two closed forms in turn: for fixed R each row goes to its largest coordinate of VR; for fixed X the best R comes
     from the SVD of X^T V, and the objective is the sum s of its singular values. A start ends where s grows by less
-    than the fraction `tol`, or after `max_iter` rounds; the labels with the largest s are kept. The starts are n_init
-    random orthogonal matrices (Haar measure), and Yu and Shi's own: k rows of V, each as orthogonal as can be to those
-    before it (random starts alone miss an exact partition into 40 groups four times out of five).
+    than the fraction `tol`, or after `max_iter` rounds; the labels with the largest s are kept.
+
+    The starts are Yu and Shi's own, k rows of V, each as orthogonal as can be to those before it, made orthogonal, and
+    n_init random orthogonal matrices (Haar measure). The random ones are relative to the first: then VR, and with it the
+    labels, do not depend on the basis of the space that V spans, which rounding chooses where eigenvalues are equal.
 
     A cluster that loses all its rows gets the row that is furthest from the centre of its own cluster.
     """
     vectors = as_matrix(vectors, "vectors")
-    k = vectors.shape[1]
+    p = vectors.shape[1]
+    k = p if n_clusters is None else check_count(n_clusters, "n_clusters")
     n_init = check_count(n_init, "n_init")
     max_iter = check_count(max_iter, "max_iter")
     tol = check_positive(tol, "tol", zero=True)
@@ -59,7 +65,8 @@ def discretize(
     points = _distinct(vectors, k, row_normalize)
     if k == 1:
         return np.zeros(len(vectors), dtype=np.int64)
-    starts = [_orthogonal_rows(points), *(_haar(k, rng) for _ in range(n_init))]
+    basis = _orthogonal_rows(points, max(p, k))
+    starts = [_orthogonal_rows(points, k), *(basis @ _haar(max(p, k), rng)[:, :k] for _ in range(n_init))]
     best, best_objective = None, -np.inf
     for rotation in starts:
         labels, objective = _alternate(points, rotation, max_iter, tol)
@@ -99,17 +106,7 @@ def assign_labels(
     return labeller(vectors, n_clusters, n_init=n_init, random_state=random_state, **rest)
 
 
-def _discretize_into(vectors: Matrix, n_clusters: int, **options: Any) -> Labels:
-    vectors = as_matrix(vectors, "vectors")
-    if vectors.shape[1] != check_count(n_clusters, "n_clusters"):
-        raise InputError(
-            f"discretize needs as many eigenvectors as clusters, and n_components={vectors.shape[1]} with "
-            f"n_clusters={n_clusters}; set n_components to {n_clusters}, or use assign_labels='kmeans'"
-        )
-    return discretize(vectors, **options)
-
-
-LABELLERS: dict[str, Callable[..., Labels]] = {"discretize": _discretize_into, "kmeans": kmeans}
+LABELLERS: dict[str, Callable[..., Labels]] = {"discretize": discretize, "kmeans": kmeans}
 
 
 def as_random_state(seed: Any) -> np.random.RandomState:
@@ -145,7 +142,8 @@ def _distinct(vectors: Matrix, k: int, row_normalize: bool) -> _Points:
             key + 0.0, axis=0, return_index=True, return_inverse=True, return_counts=True
         )
         if len(first) >= k:
-            return _Points(rows[first], counts.astype(np.float64), inverse.ravel())
+            order = np.argsort(first)  # by appearance: no rotation or rounding of the vectors changes it
+            return _Points(rows[first[order]], counts[order].astype(np.float64), np.argsort(order)[inverse.ravel()])
         found = len(first)
     raise InputError(
         f"vectors has only {found} distinct rows, which cannot make {k} non-empty clusters; "
@@ -167,9 +165,9 @@ def _haar(k: int, rng: np.random.RandomState) -> Matrix:
     return uniform
 
 
-def _orthogonal_rows(points: _Points) -> Matrix:
+def _orthogonal_rows(points: _Points, k: int) -> Matrix:
     """Yu and Shi's start: the first row, then each time the one least aligned with those chosen; made orthogonal."""
-    rows, k = points.rows, points.rows.shape[1]
+    rows = points.rows
     zero = ~rows.any(axis=1)
     aligned = np.where(zero, np.inf, 0.0)
     chosen = int(points.inverse[0])
@@ -184,7 +182,7 @@ def _orthogonal_rows(points: _Points) -> Matrix:
 
 def _alternate(points: _Points, rotation: Matrix, max_iter: int, tol: float) -> tuple[Labels, float]:
     """One start of Yu and Shi's alternation, until the objective stops growing."""
-    k = len(rotation)
+    k = rotation.shape[1]
     labels, objective = None, -np.inf
     for _ in range(max_iter):
         scores = points.rows @ rotation

@@ -86,7 +86,7 @@ def progress(tol: float) -> Iterator[Callable[[Record], None]]:
     if not console.is_terminal:
         yield _lines(console)
         return
-    columns = TextColumn("{task.description}"), BarColumn(bar_width=24), TextColumn("{task.fields[place]}")
+    columns = TextColumn("{task.description}"), BarColumn(bar_width=16), TextColumn("{task.fields[place]}")
     with Progress(*columns, console=console, transient=True) as display:
         yield _bar(display, display.add_task("starting", total=1.0, place=""), tol)
 
@@ -98,7 +98,8 @@ def _lines(console: Console) -> Callable[[Record], None]:
         now = time.monotonic()
         if record.distance <= last["distance"] / 2 or now - last["time"] > _EVERY_SECONDS:
             last.update(distance=record.distance, time=now)
-            console.print(f"proven within {record.distance:.2e} ({_place(record)})", soft_wrap=True)
+            place = f"iteration {record.iteration}, {record.n_eig} eigendecompositions, {record.seconds:.1f} s"
+            console.print(f"proven within {record.distance:.2e} ({place})", soft_wrap=True)
 
     return line
 
@@ -111,14 +112,11 @@ def _bar(display: Progress, task: TaskID, tol: float) -> Callable[[Record], None
         first.append(record.distance)
         way = math.log(max(first[0] / tol, 1.0)) if math.isfinite(first[0]) else 0.0
         done = math.log(max(first[0] / record.distance, 1.0)) if way and record.distance > 0 else 0.0
-        words = f"proven within {record.distance:.2e}, asked for {tol:.1e}"
-        display.update(task, description=words, completed=min(1.0, done / way) if way else 0.0, place=_place(record))
+        words = f"proven within {record.distance:.2e}, tol {tol:.1e}"
+        where = f"iteration {record.iteration}, {record.seconds:.1f} s"
+        display.update(task, description=words, completed=min(1.0, done / way) if way else 0.0, place=where)
 
     return move
-
-
-def _place(record: Record) -> str:
-    return f"iteration {record.iteration}, {record.n_eig} eigendecompositions, {record.seconds:.1f} s"
 
 
 SayWhere = Callable[[str], None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -38,7 +39,7 @@ def project(
     if multipliers is not None:
         files.require_writable(multipliers, suffixes=(".npz",), spare=[affinity, output])
     K = files.read_matrix(affinity, header=header)
-    files.require_writable(output, n_bytes=8.0 * K.shape[0] ** 2 * (1 if multipliers is None else 3))
+    files.require_writable(output, n_bytes=8.0 * math.prod(K.shape) * (1 if multipliers is None else 3))
     with console.progress(tol) as callback:
         result = ldssc.project(
             K,

@@ -1,0 +1,44 @@
+"""The number of threads changes no label, and F no more than what is proven."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+import ldssc
+from ldssc.solvers import Result, project
+
+
+def blobs(n: int) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(n, 2)) + 5 * rng.integers(0, 3, size=n)[:, None] * np.array([1.0, 0.3])
+
+
+def with_threads(count: int, K: np.ndarray, solver: str) -> Result:
+    with threadpool_limits(count):
+        return project(K, solver=solver, tol=1e-3, max_iter=None if solver == "auto" else 30)
+
+
+@pytest.mark.parametrize("solver", ["auto", "ld-ssc1", "ld-ssc2"])
+def test_one_and_two_threads_give_the_same_matrix_within_the_proof(solver: str) -> None:
+    X = blobs(90)
+    K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
+    one, two = (with_threads(count, K, solver) for count in (1, 2))
+    proven = sum(result.certificate.distance * np.linalg.norm(result.F) for result in (one, two))
+    assert np.linalg.norm(one.F - two.F) <= proven
+    assert one.status is two.status
+
+
+def test_one_and_two_threads_give_the_same_labels() -> None:
+    X = blobs(120)
+    labels = []
+    for count in (1, 2):
+        with threadpool_limits(count):
+            labels.append(ldssc.SemidefiniteSpectralClustering(3, random_state=0).fit_predict(X))
+    np.testing.assert_array_equal(*labels)
+
+
+def test_the_limit_reaches_the_linear_algebra() -> None:
+    with threadpool_limits(1):
+        assert all(pool["num_threads"] == 1 for pool in threadpool_info() if pool["user_api"] == "blas")
