@@ -138,6 +138,16 @@ def test_rounding_and_order_of_the_points_do_not_change_the_clusters(method: str
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("k", [2, 5, 12])
+def test_labels_do_not_depend_on_the_basis_of_the_space_of_the_vectors(method: str, k: int) -> None:
+    """Where eigenvalues are equal, rounding and the number of threads choose the basis."""
+    V, _ = np.linalg.qr(np.random.default_rng(k).standard_normal((90, k)))
+    labels = assign_labels(V, k, method, random_state=0)
+    for seed in range(3):
+        np.testing.assert_array_equal(assign_labels(V @ haar(k, seed), k, method, random_state=0), labels)
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_clusters_are_numbered_as_they_appear(method: str) -> None:
     V, _ = planted(5, 40, 0)
     labels = assign_labels(V, 5, method, random_state=0)

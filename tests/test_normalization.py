@@ -217,9 +217,9 @@ def test_every_normalisation_commutes_with_permutations(name: str) -> None:
     rng = np.random.default_rng(11)
     K = positive(rng, 9)
     order = rng.permutation(9)
-    options = {"tol": 1e-4} if name == "semidefinite" else {}
+    options = {"tol": 1e-3} if name == "semidefinite" else {}
     expected = normalize(K, name, **options)[np.ix_(order, order)]
-    tolerance = 2e-4 * np.linalg.norm(expected) if options else 1e-9
+    tolerance = 2e-3 * np.linalg.norm(expected) if options else 1e-9
     assert np.linalg.norm(normalize(K[np.ix_(order, order)], name, **options) - expected) <= tolerance
 
 

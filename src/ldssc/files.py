@@ -48,7 +48,7 @@ def read_matrix(path: PathLike, *, header: bool | None = None) -> Any:
         raise InputError(f"{path} is of no known kind ({suffix or 'no suffix'}); known: {', '.join(READABLE)}")
     reader = {".npy": _read_npy, ".npz": _read_npz}.get(suffix, _read_mtx)
     try:
-        return reader(path)
+        return _numeric(reader(path), path)
     except (InputError, MemoryError):
         raise
     except OSError as error:
@@ -127,6 +127,14 @@ def _read_npz(path: Path) -> Any:
         return arrays["K" if "K" in members else next(iter(members))]
 
 
+def _numeric(matrix: Any, path: Path) -> Any:
+    if matrix.dtype.kind not in "fiubc":
+        raise InputError(
+            f"{path} holds no numbers but values of type {matrix.dtype}; save plain numbers (dtype float64)"
+        )
+    return matrix
+
+
 def _check_header(stream: IO[bytes], size: int, name: str) -> None:
     """Refuse objects, what is shorter than its header says, and what does not fit, before any number is read."""
     start = stream.read(8)
@@ -140,7 +148,10 @@ def _check_header(stream: IO[bytes], size: int, name: str) -> None:
     readers = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}
     if start[6] not in readers:
         raise InputError(f"{name} has named fields (version {start[6]} of NumPy's format); save a plain matrix")
-    shape, _, dtype = readers[start[6]](stream)
+    try:
+        shape, _, dtype = readers[start[6]](stream)
+    except Exception as error:  # the header is Python source: a broken one fails in many ways
+        raise InputError(f"{name} is damaged: its header cannot be read; write or copy it again") from error
     if dtype.hasobject:
         raise InputError(
             f"{name} holds Python objects, which would have to be unpickled; save plain numbers (dtype float64)"

@@ -28,7 +28,7 @@ ZERO_ROW = 1e-12
 #: Decimals, relative to the largest entry, that distinguish two rows.
 DECIMALS = 10
 #: Scores and objectives this close count as equal, and the first one wins.
-TIE = 1e-12
+TIE = 1e-10
 
 
 def discretize(
@@ -49,8 +49,8 @@ def discretize(
     from the SVD of X^T V, and the objective is the sum s of its singular values. A start ends where s grows by less
     than the fraction `tol`, or after `max_iter` rounds; the labels with the largest s are kept.
 
-    The starts are Yu and Shi's own, k rows of V, each as orthogonal as can be to those before it, made orthogonal, and
-    n_init random orthogonal matrices (Haar measure). The random ones are relative to the first: then VR, and with it the
+    The starts are Yu and Shi's own, k rows of V, each as far as can be from the span of those before it, orthogonalised;
+    and n_init random orthogonal matrices (Haar measure). The random ones are relative to the first: then VR, and with it the
     labels, do not depend on the basis of the space that V spans, which rounding chooses where eigenvalues are equal.
 
     A cluster that loses all its rows gets the row that is furthest from the centre of its own cluster.
@@ -166,17 +166,18 @@ def _haar(k: int, rng: np.random.RandomState) -> Matrix:
 
 
 def _orthogonal_rows(points: _Points, k: int) -> Matrix:
-    """Yu and Shi's start: the first row, then each time the one least aligned with those chosen; made orthogonal."""
-    rows = points.rows
-    zero = ~rows.any(axis=1)
-    aligned = np.where(zero, np.inf, 0.0)
-    chosen = int(points.inverse[0])
-    picks = [chosen]
+    """Yu and Shi's start: the first row, then each time the one furthest from the span of those chosen; orthogonalised."""
+    rest = points.rows.copy()  # what the span of the chosen rows leaves of each
+    picks = [int(points.inverse[0])]
     for _ in range(k - 1):
-        aligned = aligned + np.abs(rows @ rows[chosen])
-        chosen = int(np.argmax(aligned <= aligned.min() + TIE))
-        picks.append(chosen)
-    U, _, Vt = robust_svd(rows[picks].T)
+        length = float(np.linalg.norm(rest[picks[-1]]))
+        if length > TIE:
+            direction = rest[picks[-1]] / length
+            rest = rest - np.outer(rest @ direction, direction)
+        lengths = np.linalg.norm(rest, axis=1)
+        lengths[picks] = -1.0
+        picks.append(int(np.argmax(lengths >= lengths.max() - TIE)))
+    U, _, Vt = robust_svd(points.rows[picks].T)
     return U @ Vt
 
 

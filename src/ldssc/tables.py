@@ -153,10 +153,11 @@ class _Numbers:
         bad = ~np.isfinite(X)
         if bad.any():
             i, j = (int(place) for place in np.argwhere(bad)[0])
+            count = int(bad.sum())
             what = "missing" if np.isnan(X[i, j]) else "infinite"
             raise InputError(
-                f"{self.path} has {int(bad.sum())} missing or infinite values, the first {what}, on line "
-                f"{self.lines[i]} in column {self.names[j]!r}; fill them, or remove these rows or columns"
+                f"{self.path} has {count} missing or infinite value{'s' * (count > 1)}, the first {what}, on "
+                f"line {self.lines[i]} in column {self.names[j]!r}; fill them, or remove these rows or columns"
             )
         return X
 

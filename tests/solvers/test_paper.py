@@ -119,11 +119,11 @@ def test_iterate_is_the_solvers_own_matrix_unrepaired() -> None:
 
 
 def test_both_algorithms_converge_to_the_same_matrix() -> None:
-    K = gaussian(np.random.default_rng(3), 10)
-    one, two = (project(K, solver=s, tol=1e-5) for s in ("ld-ssc1", "ld-ssc2"))
+    K = zero_diagonal(np.random.default_rng(3), 10)
+    one, two = (project(K, solver=s, tol=1e-4) for s in ("ld-ssc1", "ld-ssc2"))
     assert one.solved
     assert two.solved
-    assert np.linalg.norm(one.F - two.F) <= 2e-5 * np.linalg.norm(one.F)
+    assert np.linalg.norm(one.F - two.F) <= 2e-4 * np.linalg.norm(one.F)
     assert np.linalg.norm(one.iterate - one.F) <= 1e-3
     assert np.linalg.norm(two.iterate - two.F) <= 1e-3
 
@@ -145,5 +145,5 @@ def test_result_states_memory_and_bytes_of_lbfgs() -> None:
         result = project(np.eye(9), solver=solver, max_iter=1)
         assert result.lbfgs_memory == module.MEMORY
         assert result.lbfgs_bytes == module.paper_bytes(9)
-    zero = zero_diagonal(np.random.default_rng(0), 5)
-    assert project(zero, solver="auto").lbfgs_bytes == ld_ssc2.paper_bytes(5)
+    K = random(np.random.default_rng(0), 9)
+    assert project(K, solver="auto", max_iter=3).lbfgs_bytes == ld_ssc2.paper_bytes(9)

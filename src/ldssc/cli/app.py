@@ -58,6 +58,8 @@ def run(argv: Sequence[str]) -> int:
     try:
         with _warnings_as_lines():
             code = app(args=list(argv), prog_name="ldssc", standalone_mode=False)
+            if code == INTERRUPTED:  # some versions of Typer turn Ctrl-C into this number
+                raise KeyboardInterrupt
     except _USAGE as error:
         return _fail(f"{_one_line(error.format_message()).rstrip('.')} (see ldssc --help)")
     except (InputError, np.linalg.LinAlgError) as error:
