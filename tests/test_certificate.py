@@ -35,7 +35,7 @@ def alternating_projections(K: Array) -> Array:
 
 
 def matrices(case: ExactCase, rng: np.random.Generator) -> dict[str, Array]:
-    """F* and what becomes of it: mixed, damaged in every condition, rounded, and matrices that have nothing to do with it."""
+    """F* mixed, damaged in every condition and rounded; and matrices that have nothing to do with it."""
     n, F, E = len(case.K), case.F, random(rng, len(case.K))
     i, j = rng.integers(n, size=2)
     v = rng.normal(size=n)

@@ -9,7 +9,17 @@ import pytest
 from exact.load import ExactCase, load_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import ANY, ORDINARY, SEEDS, huge, membership, random, random_feasible, symmetric_matrices, zero_diagonal
+from strategies import (
+    ANY,
+    ORDINARY,
+    SEEDS,
+    huge,
+    membership,
+    random,
+    random_feasible,
+    symmetric_matrices,
+    zero_diagonal,
+)
 
 from ldssc.problem import (
     close_doubly_stochastic,
@@ -107,8 +117,8 @@ def test_strong_duality_at_the_exact_solution(case: ExactCase) -> None:
 
 def test_dual_value_keeps_its_digits_where_K_is_large_and_the_multipliers_small() -> None:
     """½‖K‖² cancels: a K of size 1e8 must not drown a dual value of size 1."""
-    K = 1e8 * np.eye(4)
-    assert dual_value(K, np.full(4, 1e-9), np.zeros((4, 4)), np.zeros((4, 4))) == pytest.approx(8e-9 - 8 * 0.1, rel=1e-12)
+    K, zero = 1e8 * np.eye(4), np.zeros((4, 4))
+    assert dual_value(K, np.full(4, 1e-9), zero, zero) == pytest.approx(8e-9 - 8 * 0.1, rel=1e-12)
 
 
 # --- repair

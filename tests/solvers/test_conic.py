@@ -53,7 +53,9 @@ def test_time_limit_reaches_the_solver() -> None:
 
 def test_hopeless_sizes_are_refused_with_a_forecast() -> None:
     K = np.eye(2500)
-    with pytest.raises(InputError, match=r"solver 'conic' at n = 2500 would take SCS about .* hours; use solver='auto'"):
+    with pytest.raises(
+        InputError, match=r"solver 'conic' at n = 2500 would take SCS about .* hours; use solver='auto'"
+    ):
         project(K, solver="conic")
 
 

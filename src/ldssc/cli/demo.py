@@ -23,7 +23,7 @@ from ldssc.exceptions import MissingExtraError, require
 from ldssc.solvers import Result
 from ldssc.validation import Matrix
 
-TOL, TIME_LIMIT = 1e-2, 2.5
+TOL, TIME_LIMIT = 2e-2, 2.0
 #: Short name, name in `normalize`, solver.
 METHODS = (
     ("NO", "none", None),

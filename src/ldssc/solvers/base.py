@@ -25,6 +25,7 @@ _PROOF_COST = 4  # eigendecompositions in one proof
 _PROOF_SHARE = 0.15  # of all work, at most, once a run is long
 _STALL_SHARE = 0.5  # no 2 % of progress in so much of the run is a stall
 _STALL_LEAST = 200  # ... nor in less than so many eigendecompositions
+_STALL_ITERATIONS = 100  # ... and iterations
 
 
 class Status(Enum):
@@ -128,7 +129,7 @@ class Run:
     _state: State | None = None
     _unproven: bool = False
     _last_proof: int = 0
-    _last_gain: tuple[int, float] = (0, math.inf)
+    _last_gain: tuple[int, int, float] = (0, 0, math.inf)
     _closing: bool = False
     _start: float = field(default_factory=time.perf_counter)
 
@@ -198,10 +199,10 @@ class Run:
             raise Halt(Status.SOLVED)
         if wants_stop:
             raise Halt(Status.STOPPED)
-        when, level = self._last_gain
+        n_iter, n_eig, level = self._last_gain
         if self._distance < 0.98 * level:
-            self._last_gain = (self.n_eig, self._distance)
-        elif self.n_eig - when > max(_STALL_LEAST, _STALL_SHARE * self.n_eig):
+            self._last_gain = (self.n_iter, self.n_eig, self._distance)
+        elif self.n_iter - n_iter > _STALL_ITERATIONS and self.n_eig - n_eig > max(_STALL_LEAST, _STALL_SHARE * self.n_eig):
             raise Halt(Status.STALLED)
 
     def _certify(self) -> Certificate:
