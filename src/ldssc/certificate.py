@@ -45,7 +45,7 @@ class Certificate:
     def __str__(self) -> str:
         return (
             f"proven within {self.distance:.2e} of the exact matrix (relative Frobenius distance); rows sum to one within "
-            f"{self.row_sum:.1e}, lowest entry {-self.negativity:.1e}, lowest eigenvalue {-self.indefiniteness:.1e}, "
+            f"{self.row_sum:.1e}, no entry below {-self.negativity + 0.0:.1e}, no eigenvalue below {-self.indefiniteness + 0.0:.1e}, "
             f"duality gap {self.gap:.2e}" + (f"; {self.note}" if self.note else "")
         )
 

@@ -33,6 +33,8 @@ def as_matrix(value: Any, name: str) -> Matrix:
         raise InputError(f"{name} is not a table of numbers: {error}") from error
     if array.dtype.kind == "c":
         raise InputError(f"{name} is complex (dtype {array.dtype}); pass its real part or its modulus")
+    if array.dtype.kind in "mM":
+        raise InputError(f"{name} holds dates or times (dtype {array.dtype}), not numbers; turn them into numbers first")
     if array.dtype.kind not in "fiub":
         try:
             array = array.astype(np.float64)

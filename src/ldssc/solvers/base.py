@@ -19,6 +19,7 @@ import scipy.linalg as la
 from ldssc.certificate import Certificate, certify, prove
 from ldssc.problem import Point, close_doubly_stochastic, close_semidefinite, dual_value, recover
 from ldssc.projections import EPS, Split, eigh, split
+from ldssc.threads import threads_for
 from ldssc.validation import Matrix, Vector
 
 _PROOF_COST = 4  # eigendecompositions in one proof
@@ -131,6 +132,7 @@ class Run:
     _last_proof: int = 0
     _last_gain: tuple[int, int, float] = (0, 0, math.inf)
     _closing: bool = False
+    _proving: bool = False
     _start: float = field(default_factory=time.perf_counter)
 
     @property
@@ -142,7 +144,7 @@ class Run:
         """A counted eigendecomposition; the time limit is looked at here, where the time goes."""
         if not np.isfinite(A).all():
             raise Halt(Status.NONFINITE)
-        if not self._closing and self.seconds > self.time_limit:
+        if not (self._closing or self._proving) and self.seconds > self.time_limit:
             raise Halt(Status.TIME_LIMIT)
         self.n_eig += 1
         return eigh(A)
@@ -171,11 +173,12 @@ class Run:
     def _prove(self, note: str = "") -> None:
         """Close the state on both sides (13), (13a), keep the better proof, record it; stop if it will do."""
         assert self._state is not None
-        self._unproven = False
+        self._proving = True  # a proof that has begun is finished, whatever the clock says
         u, Q, Z, _ = self._state
         self.n_eig += 2  # the smallest eigenvalues of both candidates
         for point in (close_doubly_stochastic(self.K, Z, u), close_semidefinite(self.K, Q, self.eigh)):
             self.offer(point)
+        self._unproven = self._proving = False
         self._last_proof = self.n_eig
         assert self._best is not None
         record = Record(
@@ -248,11 +251,12 @@ Solver = Callable[[Run], None]
 def solve(run: Run, solver: Solver, name: str) -> Result:
     """Run a solver to its end, whatever that is, and return the best answer with its proof."""
     try:
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"), threads_for(len(run.K)):
             solver(run)
         status = Status.STALLED
     except Halt as halt:
         status = halt.status
     except KeyboardInterrupt:
         status = Status.STOPPED
-    return run.finish(status, name)
+    with threads_for(len(run.K)):
+        return run.finish(status, name)
