@@ -1,4 +1,4 @@
-"""From which size on a second BLAS thread pays: seconds per eigendecomposition and product with one thread and with two.
+"""From which size on a second BLAS thread pays: seconds an iteration takes with one thread and with two.
 
 python benchmarks/threads.py
 """

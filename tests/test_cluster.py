@@ -74,7 +74,10 @@ def test_result_is_none_where_nothing_is_proven() -> None:
         ({"affinity": "poly", "degree": 2, "coef0": 2, "gamma": 0.01}, lambda X: polynomial_affinity(X, 2, 0.01, 2)),
         ({"affinity": "nearest_neighbors", "n_neighbors": 7}, lambda X: knn_affinity(X, 7)),
         (
-            {"affinity": "nearest_neighbors", "kernel_params": {"weights": "binary", "mode": "mutual", "self_loops": False}},
+            {
+                "affinity": "nearest_neighbors",
+                "kernel_params": {"weights": "binary", "mode": "mutual", "self_loops": False},
+            },
             lambda X: knn_affinity(X, 10, weights="binary", mode="mutual", self_loops=False),
         ),
         ({"affinity": "precomputed"}, lambda X: X),

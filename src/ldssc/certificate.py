@@ -44,9 +44,9 @@ class Certificate:
 
     def __str__(self) -> str:
         return (
-            f"proven within {self.distance:.2e} of the exact matrix (relative Frobenius distance); rows sum to one within "
-            f"{self.row_sum:.1e}, no entry below {-self.negativity + 0.0:.1e}, no eigenvalue below {-self.indefiniteness + 0.0:.1e}, "
-            f"duality gap {self.gap:.2e}" + (f"; {self.note}" if self.note else "")
+            f"proven within {self.distance:.2e} of the exact matrix (relative Frobenius distance); rows sum to one "
+            f"within {self.row_sum:.1e}, no entry below {-self.negativity + 0.0:.1e}, no eigenvalue below "
+            f"{-self.indefiniteness + 0.0:.1e}, duality gap {self.gap:.2e}" + (f"; {self.note}" if self.note else "")
         )
 
 
@@ -80,7 +80,7 @@ def certify(F: Any, K: Any, u: Any = None, Q: Any = None, Z: Any = None) -> Cert
 
 
 def prove(point: Point, K: Matrix, indefiniteness: float) -> tuple[float, float]:
-    """The gap (11) and the bound (12a) on ‖F − F*‖, for a feasible F; `indefiniteness` bounds the negative part of Z."""
+    """The gap (11) and the bound (12a) on ‖F − F*‖, for a feasible F; `indefiniteness` bounds ‖Z₋‖."""
     F, u, Q, Z = point
     r = row_excess(F)
     a, a_rounding = stationarity(F, K, u, Q, Z)
@@ -130,7 +130,9 @@ def _multipliers(F: Matrix, K: Matrix, u: Any, Q: Any, Z: Any, notes: list[str])
             Q = np.maximum(Q, 0)
     if Z is not None:
         Z = _same_shape(Z, K, "Z")
-        if la.eigvalsh(Z)[0] < -1e-10 * (la.norm(K) + la.norm(Z)):  # less than that is rounding, and priced in the bound
+        if la.eigvalsh(Z)[0] < -1e-10 * (
+            la.norm(K) + la.norm(Z)
+        ):  # less than that is rounding, and priced in the bound
             Z = split(Z).plus
             notes.append("Z was not positive semidefinite: replaced by its semidefinite part")
     if Q is None and Z is None:

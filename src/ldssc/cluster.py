@@ -110,7 +110,7 @@ class SemidefiniteSpectralClustering(ClusterMixin, BaseEstimator):  # type: igno
         self.pca = pca
         self.row_normalize = row_normalize
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
         """Affinity, normalisation, embedding, labels. X: samples in rows, or an n x n matrix when precomputed."""
         X = self._checked(X)
         with threads_for(X.shape[0]):
@@ -167,7 +167,9 @@ class SemidefiniteSpectralClustering(ClusterMixin, BaseEstimator):  # type: igno
         """F, and with it `result_` where it comes with a proof."""
         self.result_ = None
         if self.normalization != "semidefinite":
-            return normalize(K, self.normalization, **_options_for(NORMALIZATIONS[self.normalization], self.solver_params))
+            return normalize(
+                K, self.normalization, **_options_for(NORMALIZATIONS[self.normalization], self.solver_params)
+            )
         options = _options_for(project, self.solver_params, "solver", "tol")
         callback = _say if self.verbose else None
         self.result_ = project(K, **{"solver": self.solver, "tol": self.tol, "callback": callback, **options})
@@ -212,7 +214,9 @@ def _options_for(function: Callable[..., Any], options: Mapping[str, Any] | None
     known = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name not in own]
     for name in options or {}:
         if name not in known:
-            raise InputError(f"solver_params has {name!r}, which is not known here; valid names: {', '.join(known) or 'none'}")
+            raise InputError(
+                f"solver_params has {name!r}, which is not known here; valid names: {', '.join(known) or 'none'}"
+            )
     return dict(options or {})
 
 

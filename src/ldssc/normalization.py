@@ -32,7 +32,7 @@ def ratio_cut(K: Any) -> Matrix:
 
 
 def normalized_cut(K: Any) -> Matrix:
-    """NC: D^-½ K D^-½ with D = diag(K1), one step towards the nearest matrix in relative entropy (see `sinkhorn`)."""
+    """NC: D^-½ K D^-½ with D = diag(K1), one step towards the nearest in relative entropy (see `sinkhorn`)."""
     K = check_affinity(K, nonnegative_for="the normalised cut")
     return _scale_once(K, _degrees(K, "the normalised cut"))
 
@@ -77,7 +77,7 @@ def frobenius_successive(K: Any, *, n_steps: int = 100) -> Matrix:
 
 
 def semidefinite(K: Any, **options: Any) -> Matrix:
-    """LD-SSC: minimise ‖F − K‖² over F = Fᵀ, F1 = 1, F ≥ 0, F ⪰ 0 (1); options as in `project`. Warns where unproven."""
+    """LD-SSC: minimise ‖F − K‖² over F = Fᵀ, F1 = 1, F ≥ 0, F ⪰ 0 (1), with the options of `project`; warns if unproven."""
     return proven_or_warn(project(K, **options)).F
 
 
@@ -85,8 +85,8 @@ def proven_or_warn(result: Result) -> Result:
     """Pass a result on; say so, once, where its tolerance was not proven."""
     if not result.solved:
         warnings.warn(
-            f"solver {result.solver!r}: {result.status.sentence}; distance proven {result.certificate.distance:.1e}, asked for "
-            f"{result.tol:.1e}. Raise tol, max_iter or time_limit, or use solver='auto'",
+            f"solver {result.solver!r}: {result.status.sentence}; distance proven {result.certificate.distance:.1e}, "
+            f"asked for {result.tol:.1e}. Raise tol, max_iter or time_limit, or use solver='auto'",
             ConvergenceWarning,
             stacklevel=3,
         )

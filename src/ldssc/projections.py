@@ -136,7 +136,7 @@ def _rows(A: Matrix, u: Vector) -> tuple[Matrix, Vector, float]:
 
 
 def _newton_direction(F: Matrix, r: Vector) -> Vector:
-    """Solve (diag(S1) + S + μI)v = −r with S the support of F; μ for bipartite parts and empty rows, where it is singular."""
+    """Solve (diag(S1) + S + μI)v = −r with S the support of F; μ for bipartite parts and empty rows."""
     S = (F > 0).astype(np.float64)
     count = S.sum(axis=1)
     mu = 1e-8 + min(1e-2, 1e-2 * float(np.abs(r).max()))

@@ -34,7 +34,9 @@ def as_matrix(value: Any, name: str) -> Matrix:
     if array.dtype.kind == "c":
         raise InputError(f"{name} is complex (dtype {array.dtype}); pass its real part or its modulus")
     if array.dtype.kind in "mM":
-        raise InputError(f"{name} holds dates or times (dtype {array.dtype}), not numbers; turn them into numbers first")
+        raise InputError(
+            f"{name} holds dates or times (dtype {array.dtype}), not numbers; turn them into numbers first"
+        )
     if array.dtype.kind not in "fiub":
         try:
             array = array.astype(np.float64)
@@ -90,14 +92,14 @@ def check_affinity(value: Any, name: str = "K", *, nonnegative_for: str | None =
     largest = float(np.abs(K).max())
     if largest > LARGEST_ENTRY:
         raise InputError(
-            f"{name} has entries as large as {largest:.3g}; beyond {LARGEST_ENTRY:.0e} rounding hides the answer, whose "
-            f"entries are at most 1: divide {name} by its largest entry first"
+            f"{name} has entries as large as {largest:.3g}; beyond {LARGEST_ENTRY:.0e} rounding hides the answer, "
+            f"whose entries are at most 1: divide {name} by its largest entry first"
         )
     if nonnegative_for is not None and K.min() < 0:
         i, j = np.unravel_index(int(K.argmin()), K.shape)
         raise InputError(
-            f"{name} has negative entries, the lowest {K[i, j]:.3g} at [{i}, {j}]; {nonnegative_for} needs affinities >= 0: "
-            f"subtract the minimum, or use normalization='frobenius' or 'semidefinite', which take any sign"
+            f"{name} has negative entries, the lowest {K[i, j]:.3g} at [{i}, {j}]; {nonnegative_for} needs "
+            f"affinities >= 0: subtract the minimum, or use normalization='frobenius' or 'semidefinite', which take any sign"
         )
     return K
 

@@ -33,7 +33,7 @@ def test_the_demo_runs_without_arguments(tmp_path: Path) -> None:
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
     assert err == ""
-    for word in (*ROWS, "iris", "wine", "two moons", "standardised", "within", "./ldssc-demo.png"):
+    for word in (*ROWS, "iris", "wine", "two moons", "as they are", "within", "./ldssc-demo.png"):
         assert word in out
     picture = (tmp_path / "ldssc-demo.png").read_bytes()
     assert picture.startswith(PNG)

@@ -1,7 +1,7 @@
 """The free exits first, then the fastest solver there is.
 
-    (9)   if Π_D(K) is semidefinite it is the solution: the proof at Z = 0
-    (10)  if 11ᵀ/n + (PKP)₊ is nonnegative it is the solution: the proof at Q = 0
+(9)   if Π_D(K) is semidefinite it is the solution: the proof at Z = 0
+(10)  if 11ᵀ/n + (PKP)₊ is nonnegative it is the solution: the proof at Q = 0
 """
 
 from __future__ import annotations

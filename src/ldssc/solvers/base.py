@@ -1,7 +1,7 @@
 """The one loop of all solvers: it stops, records, proves, and keeps the best answer. A solver only steps.
 
-A solver is a function of a `Run`. It asks the run for eigendecompositions, hands it a `State` after every iteration, and
-returns when it can go no further. Stopping reaches it as an exception that it does not catch.
+A solver is a function of a `Run`. It asks the run for eigendecompositions, hands it a `State` after every iteration,
+and returns when it can go no further. Stopping reaches it as an exception that it does not catch.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One proof in the course of a run; `distance` is the best proven so far, `dual` the dual value (3) that goes with it."""
+    """One proof in the course of a run: the best distance proven so far, and the dual value (3) that goes with it."""
 
     iteration: int
     n_eig: int
@@ -205,7 +205,9 @@ class Run:
         n_iter, n_eig, level = self._last_gain
         if self._distance < 0.98 * level:
             self._last_gain = (self.n_iter, self.n_eig, self._distance)
-        elif self.n_iter - n_iter > _STALL_ITERATIONS and self.n_eig - n_eig > max(_STALL_LEAST, _STALL_SHARE * self.n_eig):
+        elif self.n_iter - n_iter > _STALL_ITERATIONS and self.n_eig - n_eig > max(
+            _STALL_LEAST, _STALL_SHARE * self.n_eig
+        ):
             raise Halt(Status.STALLED)
 
     def _certify(self) -> Certificate:
