@@ -104,7 +104,7 @@ def make_rows_exact(F: Matrix) -> Matrix:
 
 
 def _true_rows(F: Matrix) -> Matrix:
-    """Put the last rounding of each row on the diagonal, where it fits: rows are then one to the last bit that counts."""
+    """Put the last rounding of each row on the diagonal, where it fits: they then sum to one to the last bit."""
     diagonal = F.diagonal() - row_excess(F)
     F.flat[:: len(F) + 1] = np.maximum(diagonal, 0)
     return F

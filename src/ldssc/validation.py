@@ -99,7 +99,8 @@ def check_affinity(value: Any, name: str = "K", *, nonnegative_for: str | None =
         i, j = np.unravel_index(int(K.argmin()), K.shape)
         raise InputError(
             f"{name} has negative entries, the lowest {K[i, j]:.3g} at [{i}, {j}]; {nonnegative_for} needs "
-            f"affinities >= 0: subtract the minimum, or use normalization='frobenius' or 'semidefinite', which take any sign"
+            f"affinities >= 0: subtract the minimum, or use normalization='frobenius' or 'semidefinite', which take "
+            f"any sign"
         )
     return K
 
