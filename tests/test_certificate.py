@@ -120,6 +120,19 @@ def test_claim_is_never_smaller_than_the_true_distance_with_any_multipliers(case
             assert_not_smaller(certify(some[name], case.K, *given_), some[name], case, f"{name}, {kind}")
 
 
+@by_name
+def test_multipliers_made_to_fit_a_wrong_matrix_prove_nothing(case: ExactCase) -> None:
+    """Q or Z may be chosen so that K + M + Q + Z = F and the inner products are negative: their signs tell."""
+    rng = np.random.default_rng(seed_of(case) + 3)
+    n, zero = len(case.K), np.zeros_like(case.K)
+    for name, F in matrices(case, rng).items():
+        for shift in (0.0, 1e4):
+            u = np.full(n, shift)
+            fit = F - case.K - spread(u)
+            for given_ in ((u, fit, zero), (u, zero, fit)):
+                assert_not_smaller(certify(F, case.K, *given_), F, case, f"{name}, {shift}")
+
+
 @pytest.mark.parametrize("size", [1e-13, 1e-9, 1e-3, 1.0])
 @pytest.mark.parametrize("case", CASES[::10], ids=lambda case: case.name)
 def test_an_asymmetric_matrix_is_as_far_as_its_asymmetry_or_refused(case: ExactCase, size: float) -> None:
@@ -237,30 +250,29 @@ def test_claim_holds_between_any_two_feasible_matrices_at_the_first_ones_project
             assert claim.distance >= np.linalg.norm(F - known) / np.linalg.norm(F) - rounding
 
 
-@examples
-@given(SEEDS)
-def test_rows_that_are_off_are_paid_for_with_a_large_multiplier(seed: int) -> None:
-    """|2uᵀ(F1 − 1)| belongs to c: with u of 1e8, 1e-13 in a row counts."""
-    rng = np.random.default_rng(seed)
-    n = 6
-    F = 0.5 * random_feasible(rng, n) + 0.5 * np.eye(n)
+def test_rows_that_are_off_are_paid_for_with_a_large_multiplier() -> None:
+    """|2uᵀ(F1 − 1)| belongs to c: with u of 1e8, 1e-13 in a row counts, although F and Q are complementary."""
+    F, n = np.eye(6), 6
     F[0, 0] += 1e-13
-    u, Q, Z = np.full(n, -1e8), np.full((n, n), 2e8), np.zeros((n, n))
-    _, bound = prove(Point(F, u, Q, Z), F - spread(u) - Q, 0.0)
-    assert bound >= np.sqrt(2e8 * 1e-13)
+    u, Q, Z = np.full(n, -1e8), 2e8 * (1 - np.eye(n)), np.zeros((n, n))
+    K = F - spread(u) - Q
+    _, bound = prove(Point(F, u, Q, Z), K, 0.0)
+    assert bound >= 0.99 * np.sqrt(2e8 * 1e-13)
+    _, without = prove(Point(np.eye(n), u, Q, Z), K, 0.0)
+    assert without <= 1e-6
 
 
 def test_indefiniteness_of_Z_is_paid_for() -> None:
     """Z₋ of norm δ may hide δ‖F*‖ of the gap."""
-    K = np.zeros((3, 3))
-    F = np.full((3, 3), 1 / 3)
-    point = Point(F, np.zeros(3), np.zeros((3, 3)), np.zeros((3, 3)))
-    without, with_ = prove(point, K, 0.0)[1], prove(point, K, 1e-6)[1]
-    assert with_ >= without + 1e-7
+    zero = np.zeros((3, 3))
+    point = Point(np.full((3, 3), 1 / 3), np.zeros(3), zero, zero)
+    without, with_ = (prove(point, point.F, size)[1] for size in (0.0, 1e-6))
+    assert without <= 1e-8
+    assert with_ >= 0.99e-3
     assert indefiniteness_of(np.diag([1.0, -2e-3, 0.0])) == pytest.approx(2e-3, rel=1e-6)
     assert indefiniteness_of(np.diag([1.0, -3e-3, -4e-3])) == pytest.approx(5e-3, rel=1e-6)
     assert 0 < indefiniteness_of(np.eye(3)) < 1e-13
-    assert indefiniteness_of(np.zeros((3, 3))) == 0
+    assert indefiniteness_of(zero) == 0
 
 
 def test_what_was_done_to_bad_multipliers_is_said() -> None:

@@ -191,7 +191,9 @@ def test_successive_projections_end_near_D_but_no_nearer_to_K_than_the_projectio
     assert F.min() >= 0
     off = np.abs(F.sum(axis=1) - 1).max()
     assert off <= 1e-2 * (1 + np.abs(K).max())
-    assert np.linalg.norm(normalize(K, "frobenius") - K) <= np.linalg.norm(F - K) + len(K) * off * (1 + np.abs(K).max())
+    assert np.linalg.norm(normalize(K, "frobenius") - K) <= np.linalg.norm(F - K) + len(K) * (off + 1e-14) * (
+        1 + np.abs(K).max()
+    )
 
 
 def test_successive_projections_differ_from_the_projection_somewhere() -> None:

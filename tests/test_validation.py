@@ -46,7 +46,7 @@ BAD = {
     "empty list": ([], r"K must have two dimensions"),
     "strings": (np.full((3, 3), "a"), r"K holds values that are not numbers"),
     "objects": (np.full((3, 3), None), r"K has 9 entries that are NaN|K holds values that are not numbers"),
-    "dates": (np.full((3, 3), "2020-01-01", dtype="datetime64[D]"), r"K holds values that are not numbers"),
+    "dates": (np.full((3, 3), "2020-01-01", dtype="datetime64[D]"), r"K holds dates or times .*not numbers"),
     "ragged": ([[1.0, 2.0], [1.0]], r"K is not a table of numbers"),
     "huge": (K * 1e300, r"K has entries as large as 1e\+300; .*divide K by its largest entry"),
     "overflow of the sum": (K * 1.7e308, r"K has entries as large as 1.7e\+308"),

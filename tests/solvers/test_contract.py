@@ -54,7 +54,10 @@ def assert_promises_kept(result: Result, K: Array) -> None:
     assert audit <= claim.distance * (1 + 1e-9) + margin
     plain = audited_distance(F, K, u, Q, Z, dtype=float)
     assert plain <= 2 * claim.distance + rounding_of_auditor(F, K, u, Q, Z)
-    assert claim.distance <= 2 * audit + rounding_of_auditor(F, K, u, Q, Z)
+    noise = 2e-15 * (
+        1 + np.linalg.norm(K) + np.linalg.norm(Z)
+    )  # what Z may miss of being semidefinite, and is paid for
+    assert claim.distance <= 2 * audit + rounding_of_auditor(F, K, u, Q, Z) + np.sqrt(noise)
     # the record
     assert claim.row_sum == pytest.approx(np.abs(F.sum(axis=1) - 1).max(), abs=1e-14)
     assert claim.negativity == 0
