@@ -126,3 +126,18 @@ def check_count(value: Any, name: str, *, low: int = 1, high: int | None = None,
         limit = f"{high_name}={high}" if high_name.isidentifier() else f"{high_name or 'the largest possible'}, {high}"
         raise InputError(f"{name}={value} is more than {limit}")
     return count
+
+
+def check_weights(value: Any, n: int) -> Vector:
+    """One positive finite weight a row."""
+    try:
+        weights = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"weights must be numbers, one a row: {error}") from error
+    if weights.shape != (n,):
+        raise InputError(f"weights must hold one number a row, {n} in all, and has shape {weights.shape}")
+    check_finite(weights, "weights")
+    if weights.min() <= 0:
+        i = int(weights.argmin())
+        raise InputError(f"weights must be positive, and weights[{i}] is {weights[i]:g}; leave out rows that count nothing")
+    return weights

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg as la
 
-from ldssc.certificate import Certificate, certify, prove
-from ldssc.problem import Point, close_doubly_stochastic, close_semidefinite, dual_value, recover
+from ldssc.certificate import Certificate, certify_point, prove, weigh
+from ldssc.problem import Point, Problem
 from ldssc.projections import EPS, Split, eigh, split
 from ldssc.validation import Matrix, Vector
 
@@ -50,6 +50,7 @@ class State(NamedTuple):
     Q: Matrix
     Z: Matrix
     iterate: Matrix | None = None
+    tau: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,10 @@ class Record:
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """An answer with its proof: F is feasible up to rounding, `certificate.distance` bounds ‖F − F*‖/‖F‖."""
+    """An answer with its proof: F is feasible up to rounding, `certificate.distance` bounds ‖F − F*‖/‖F‖.
+
+    With weights, F is the matrix with Fw = 1, and the multipliers and the distance belong to G = diag(√w) F diag(√w) (19).
+    """
 
     F: Matrix
     u: Vector
@@ -84,6 +88,13 @@ class Result:
     seconds: float
     lbfgs_memory: int | None = None
     lbfgs_bytes: int | None = None
+    tau: float = 0.0
+    s: Vector | None = None
+
+    @property
+    def G(self) -> Matrix:
+        """The matrix of (19) that the proof speaks of: F itself where no weights are given."""
+        return weigh(self.F, self.s)
 
     @property
     def solved(self) -> bool:
@@ -110,7 +121,7 @@ class Halt(Exception):
 class Run:
     """One solve of (1): the problem, the rules for stopping, and what has been found."""
 
-    K: Matrix
+    problem: Problem
     tol: float
     max_iter: float = math.inf
     time_limit: float = math.inf
@@ -131,6 +142,11 @@ class Run:
     _last_gain: tuple[int, float] = (0, math.inf)
     _closing: bool = False
     _start: float = field(default_factory=time.perf_counter)
+
+    @property
+    def K(self) -> Matrix:
+        """The matrix to project, weighted (19)."""
+        return self.problem.A
 
     @property
     def seconds(self) -> float:
@@ -171,21 +187,20 @@ class Run:
         """Close the state on both sides (13), (13a), keep the better proof, record it; stop if it will do."""
         assert self._state is not None
         self._unproven = False
-        u, Q, Z, _ = self._state
+        u, Q, Z, _, tau = self._state
         self.n_eig += 2  # the smallest eigenvalues of both candidates
-        for point in (close_doubly_stochastic(self.K, Z, u), close_semidefinite(self.K, Q, self.eigh)):
-            self.offer(point)
+        self.offer(self.problem.close_doubly_stochastic(Z, u, tau))
+        self.offer(self.problem.close_semidefinite(Q, self.eigh))
         self._last_proof = self.n_eig
         assert self._best is not None
-        record = Record(
-            self.n_iter, self.n_eig, self.seconds, self._distance, dual_value(self.K, *self._best[1:]), note
-        )
+        dual = self.problem.dual_value(*self._best[1:])
+        record = Record(self.n_iter, self.n_eig, self.seconds, self._distance, dual, note)
         self.history.append(record)
         self._judge(record)
 
     def offer(self, point: Point) -> None:
         """Keep a feasible point if it proves more than the best so far."""
-        _, bound = prove(point, self.K, 8 * EPS * float(la.norm(point.Z)))
+        _, bound = prove(self.problem, point, 8 * EPS * float(la.norm(point.Z)))
         distance = bound / float(la.norm(point.F))
         if distance < self._distance:
             self._best, self._distance = point, distance
@@ -208,7 +223,7 @@ class Run:
         """The proof on the very arrays that are returned."""
         assert self._best is not None
         self.n_eig += 2
-        self.certificate = certify(self._best.F, self.K, *self._best[1:])
+        self.certificate = certify_point(self.problem, self._best, [])
         return self.certificate
 
     def finish(self, status: Status, solver: str) -> Result:
@@ -223,10 +238,14 @@ class Run:
             status = Status.SOLVED if self._certify().distance <= self.tol else status
         assert self._best is not None
         assert self.certificate is not None
-        u, Q, Z, iterate = self._state
+        u, Q, Z, iterate, tau = self._state
+        s = self.problem.s
         return Result(
-            *self._best,
-            iterate=recover(self.K, u, Q, Z) if iterate is None else iterate,
+            weigh(self._best.F, None if s is None else 1 / s),
+            *self._best[1:4],
+            tau=self._best.tau,
+            s=s,
+            iterate=self.problem.recover(u, Q, Z, tau) if iterate is None else iterate,
             status=status,
             certificate=self.certificate,
             history=tuple(self.history),
