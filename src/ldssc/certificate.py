@@ -133,6 +133,14 @@ def prove(problem: Problem, point: Point, indefiniteness: float) -> tuple[float,
     return a * a / 2 + c, (slope + float(np.sqrt(slope * slope + 4 * c_all))) / 2 + miss
 
 
+def rough_bound(problem: Problem, point: Point) -> float:
+    """(12a)/‖F‖ in plain arithmetic, to compare candidates by; nothing is proven by it."""
+    F, u, Q, Z, tau = point
+    a = float(la.norm(F - problem.recover(u, Q, Z, tau)))
+    c = max(0.0, float(np.vdot(F, Q) + np.vdot(F, Z)))
+    return (a + float(np.sqrt(a * a + 4 * c))) / 2 / float(la.norm(F))
+
+
 def indefiniteness_of(Z: Matrix) -> float:
     """A bound on ‖Z₋‖, the negative part of Z: as computed, and what the computation may have missed."""
     size = float(la.norm(Z))

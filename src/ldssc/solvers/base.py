@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg as la
 
-from ldssc.certificate import Certificate, certify_point, prove, weigh
+from ldssc.certificate import Certificate, certify_point, prove, rough_bound, weigh
 from ldssc.problem import Point, Problem
 from ldssc.projections import EPS, Split, eigh, split
 from ldssc.validation import Matrix, Vector
@@ -25,6 +25,7 @@ _PROOF_COST = 4  # eigendecompositions in one proof
 _PROOF_SHARE = 0.15  # of all work, at most, once a run is long
 _STALL_SHARE = 0.5  # no 2 % of progress in so much of the run is a stall
 _STALL_LEAST = 200  # ... nor in less than so many eigendecompositions
+_STALL_ITERATIONS = 100  # ... and iterations
 
 
 class Status(Enum):
@@ -139,7 +140,7 @@ class Run:
     _state: State | None = None
     _unproven: bool = False
     _last_proof: int = 0
-    _last_gain: tuple[int, float] = (0, math.inf)
+    _last_gain: tuple[int, int, float] = (0, 0, math.inf)
     _closing: bool = False
     _start: float = field(default_factory=time.perf_counter)
 
@@ -187,10 +188,16 @@ class Run:
         """Close the state on both sides (13), (13a), keep the better proof, record it; stop if it will do."""
         assert self._state is not None
         self._unproven = False
-        u, Q, Z, _, tau = self._state
+        u, Q, Z, iterate, tau = self._state
         self.n_eig += 2  # the smallest eigenvalues of both candidates
-        self.offer(self.problem.close_doubly_stochastic(Z, u, tau))
-        self.offer(self.problem.close_semidefinite(Q, self.eigh))
+        points = [self.problem.close_doubly_stochastic(Z, u, tau), self.problem.close_semidefinite(Q, self.eigh)]
+        matrices = [point.F for point in points]
+        if iterate is not None:
+            self.n_eig += 1
+            matrices.append(self.problem.make_feasible(iterate))
+        # any feasible matrix goes with any multipliers: the bounds are cheap, and the best pair is proven in full
+        pairs = [point._replace(F=F) for point in points for F in matrices]
+        self.offer(min(pairs, key=lambda pair: rough_bound(self.problem, pair)))
         self._last_proof = self.n_eig
         assert self._best is not None
         dual = self.problem.dual_value(*self._best[1:])
@@ -213,10 +220,10 @@ class Run:
             raise Halt(Status.SOLVED)
         if wants_stop:
             raise Halt(Status.STOPPED)
-        when, level = self._last_gain
+        n_iter, n_eig, level = self._last_gain
         if self._distance < 0.98 * level:
-            self._last_gain = (self.n_eig, self._distance)
-        elif self.n_eig - when > max(_STALL_LEAST, _STALL_SHARE * self.n_eig):
+            self._last_gain = (self.n_iter, self.n_eig, self._distance)
+        elif self.n_iter - n_iter > _STALL_ITERATIONS and self.n_eig - n_eig > max(_STALL_LEAST, _STALL_SHARE * self.n_eig):
             raise Halt(Status.STALLED)
 
     def _certify(self) -> Certificate:
