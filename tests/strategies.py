@@ -1,4 +1,4 @@
-"""Symmetric matrices for Hypothesis: one function a kind, each from a seed, so that a failing example is two numbers and a name."""
+"""Symmetric matrices for Hypothesis, one function a kind, from a seed: a failing example is two numbers and a name."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def zero_diagonal(rng: np.random.Generator, n: int) -> Array:
 
 
 def feasible(rng: np.random.Generator, n: int) -> Array:
-    """In D ∩ S₊: half the identity, half a mixture of symmetrised permutations with dyadic weights (exact in float64)."""
+    """In D ∩ S₊, exactly: half the identity, half symmetrised permutations with dyadic weights."""
     K = 8 * np.eye(n)
     for weight in (4, 2, 1, 1):
         P = np.eye(n)[rng.permutation(n)]

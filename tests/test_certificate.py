@@ -13,8 +13,13 @@ from strategies import ORDINARY, SEEDS, random, random_feasible, symmetric_matri
 
 from ldssc.certificate import Certificate, certify, indefiniteness_of, prove
 from ldssc.exceptions import InputError
-from ldssc.problem import Point, dual_value, make_feasible
+from ldssc.problem import Point, Problem
 from ldssc.projections import project_doubly_stochastic, project_semidefinite, spread
+
+
+def make_feasible(F: Any, *lowest: float) -> Any:
+    return Problem(F).make_feasible(F, *lowest)
+
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 CASES = load_cases()
@@ -35,7 +40,7 @@ def alternating_projections(K: Array) -> Array:
 
 
 def matrices(case: ExactCase, rng: np.random.Generator) -> dict[str, Array]:
-    """F* and what becomes of it: mixed, damaged in every condition, rounded, and matrices that have nothing to do with it."""
+    """F* mixed, damaged in every condition and rounded; and matrices that have nothing to do with it."""
     n, F, E = len(case.K), case.F, random(rng, len(case.K))
     i, j = rng.integers(n, size=2)
     v = rng.normal(size=n)
@@ -118,6 +123,19 @@ def test_claim_is_never_smaller_than_the_true_distance_with_any_multipliers(case
     for kind, given_ in multipliers(case, rng).items():
         for name in ("exact", "mixed 1e-06", "negative entry"):
             assert_not_smaller(certify(some[name], case.K, *given_), some[name], case, f"{name}, {kind}")
+
+
+@by_name
+def test_multipliers_made_to_fit_a_wrong_matrix_prove_nothing(case: ExactCase) -> None:
+    """Q or Z may be chosen so that K + M + Q + Z = F and the inner products are negative: their signs tell."""
+    rng = np.random.default_rng(seed_of(case) + 3)
+    n, zero = len(case.K), np.zeros_like(case.K)
+    for name, F in matrices(case, rng).items():
+        for shift in (0.0, 1e4):
+            u = np.full(n, shift)
+            fit = F - case.K - spread(u)
+            for given_ in ((u, fit, zero), (u, zero, fit)):
+                assert_not_smaller(certify(F, case.K, *given_), F, case, f"{name}, {shift}")
 
 
 @pytest.mark.parametrize("size", [1e-13, 1e-9, 1e-3, 1.0])
@@ -208,7 +226,7 @@ def test_claim_for_a_feasible_matrix_is_12a_with_its_margins(K: Array, seed: int
     plain = audited_distance(F, K, u, Q, Z, dtype=float)
     assert plain <= 2 * claim.distance + rounding_of_auditor(F, K, u, Q, Z)
     primal = ((F - K) ** 2).sum() / 2
-    assert claim.gap == pytest.approx(primal - dual_value(K, u, Q, Z), rel=1e-9)
+    assert claim.gap == pytest.approx(primal - Problem(K).dual_value(u, Q, Z), rel=1e-9)
 
 
 @examples
@@ -237,30 +255,29 @@ def test_claim_holds_between_any_two_feasible_matrices_at_the_first_ones_project
             assert claim.distance >= np.linalg.norm(F - known) / np.linalg.norm(F) - rounding
 
 
-@examples
-@given(SEEDS)
-def test_rows_that_are_off_are_paid_for_with_a_large_multiplier(seed: int) -> None:
-    """|2uᵀ(F1 − 1)| belongs to c: with u of 1e8, 1e-13 in a row counts."""
-    rng = np.random.default_rng(seed)
-    n = 6
-    F = 0.5 * random_feasible(rng, n) + 0.5 * np.eye(n)
+def test_rows_that_are_off_are_paid_for_with_a_large_multiplier() -> None:
+    """|2uᵀ(F1 − 1)| belongs to c: with u of 1e8, 1e-13 in a row counts, although F and Q are complementary."""
+    F, n = np.eye(6), 6
     F[0, 0] += 1e-13
-    u, Q, Z = np.full(n, -1e8), np.full((n, n), 2e8), np.zeros((n, n))
-    _, bound = prove(Point(F, u, Q, Z), F - spread(u) - Q, 0.0)
-    assert bound >= np.sqrt(2e8 * 1e-13)
+    u, Q, Z = np.full(n, -1e8), 2e8 * (1 - np.eye(n)), np.zeros((n, n))
+    K = F - spread(u) - Q
+    _, bound = prove(Problem(K), Point(F, u, Q, Z), 0.0)
+    assert bound >= 0.99 * np.sqrt(2e8 * 1e-13)
+    _, without = prove(Problem(K), Point(np.eye(n), u, Q, Z), 0.0)
+    assert without <= 1e-6
 
 
 def test_indefiniteness_of_Z_is_paid_for() -> None:
     """Z₋ of norm δ may hide δ‖F*‖ of the gap."""
-    K = np.zeros((3, 3))
-    F = np.full((3, 3), 1 / 3)
-    point = Point(F, np.zeros(3), np.zeros((3, 3)), np.zeros((3, 3)))
-    without, with_ = prove(point, K, 0.0)[1], prove(point, K, 1e-6)[1]
-    assert with_ >= without + 1e-7
+    zero = np.zeros((3, 3))
+    point = Point(np.full((3, 3), 1 / 3), np.zeros(3), zero, zero)
+    without, with_ = (prove(Problem(point.F), point, size)[1] for size in (0.0, 1e-6))
+    assert without <= 1e-8
+    assert with_ >= 0.99e-3
     assert indefiniteness_of(np.diag([1.0, -2e-3, 0.0])) == pytest.approx(2e-3, rel=1e-6)
     assert indefiniteness_of(np.diag([1.0, -3e-3, -4e-3])) == pytest.approx(5e-3, rel=1e-6)
     assert 0 < indefiniteness_of(np.eye(3)) < 1e-13
-    assert indefiniteness_of(np.zeros((3, 3))) == 0
+    assert indefiniteness_of(zero) == 0
 
 
 def test_what_was_done_to_bad_multipliers_is_said() -> None:

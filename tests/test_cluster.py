@@ -74,7 +74,10 @@ def test_result_is_none_where_nothing_is_proven() -> None:
         ({"affinity": "poly", "degree": 2, "coef0": 2, "gamma": 0.01}, lambda X: polynomial_affinity(X, 2, 0.01, 2)),
         ({"affinity": "nearest_neighbors", "n_neighbors": 7}, lambda X: knn_affinity(X, 7)),
         (
-            {"affinity": "nearest_neighbors", "kernel_params": {"weights": "binary", "mode": "mutual", "self_loops": False}},
+            {
+                "affinity": "nearest_neighbors",
+                "kernel_params": {"weights": "binary", "mode": "mutual", "self_loops": False},
+            },
             lambda X: knn_affinity(X, 10, weights="binary", mode="mutual", self_loops=False),
         ),
         ({"affinity": "precomputed"}, lambda X: X),
@@ -177,7 +180,7 @@ X3 = iris().X[::10]
         (X3, {"n_components": 16}, "n_components=16 is more than n_samples=15"),
         (X3, {"affinity": "rbd"}, "affinity='rbd' is not known; valid names: .*nearest_neighbors"),
         (X3, {"normalization": "ncut"}, "normalization='ncut' is not known; valid names: .*normalized-cut"),
-        (X3, {"solver": "fast"}, "solver='fast' is not known; valid names: auto, conic"),
+        (X3, {"solver": "fast"}, "solver='fast' is not known; valid names: accelerated, auto, conic"),
         (X3, {"assign_labels": "qr"}, "assign_labels='qr' is not known; valid names"),
         (X3, {"tol": 0}, "tol must be a number > 0"),
         (X3, {"gamma": -1}, "gamma must be a number >= 0"),

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.io
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from scipy import sparse
@@ -45,6 +45,7 @@ def put(path: Path, content: str | bytes) -> Path:
 
 
 @pytest.mark.parametrize("suffix", files.WRITABLE)
+@settings(max_examples=30)
 @given(A=TABLES)
 @example(A=np.array([[1 / 3, 5e-324], [1.7976931348623157e308, -0.0]]))
 def test_a_written_matrix_reads_back_to_the_last_bit(suffix: str, A: np.ndarray) -> None:
@@ -73,6 +74,7 @@ def test_the_array_named_K_is_read_where_there_are_several(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", " "])
 @pytest.mark.parametrize("names", [False, True])
+@settings(max_examples=30)
 @given(A=TABLES)
 def test_a_table_of_numbers_reads_back_whatever_its_delimiter_and_header(
     delimiter: str, names: bool, A: np.ndarray
@@ -280,6 +282,13 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(fault: OSError, tmp
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_who_reads_the_old_file_goes_on_reading_it(tmp_path: Path) -> None:
+    path = put(tmp_path / "F.npy", "old")
+    with path.open() as reader:
+        files.write_atomically(path, lambda stream: stream.write(b"new"))
+        assert (reader.read(), path.read_text()) == ("old", "new")
+
+
 def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     path = put(tmp_path / "F.npy", "old")
 
@@ -337,7 +346,7 @@ def test_where_nothing_can_be_written_is_said_before_the_work(tmp_path: Path) ->
         ".": "no known kind",
         "F.xlsx": r"must end in \.npy",
         "pipe.npy": "a pipe",
-        "K.npy": "an input of this command",
+        "K.npy": "another file of this command",
         "n" * 300 + ".npy": "cannot be written",
     }.items():
         with pytest.raises(InputError, match=said):

@@ -263,16 +263,29 @@ def test_as_many_vectors_as_clusters_are_not_needed(p: int, k: int) -> None:
 
 
 def test_yu_and_shis_start_picks_one_row_of_each_direction() -> None:
-    V, y = planted(12, 40, 0)
-    points = module._distinct(np.vstack([V, np.zeros((1, 12))]), 12, True)
+    V, y = planted(12, 60, 0)
+    noise = 0.01 * np.random.default_rng(0).standard_normal(V.shape)
+    points = module._distinct(np.vstack([V + noise, np.zeros((1, 12))]), 12, True)
     scores = V @ module._orthogonal_rows(points, 12)
-    np.testing.assert_allclose(np.sort(scores, axis=1), np.sort(np.eye(12)[y], axis=1), atol=1e-12)
+    np.testing.assert_allclose(np.sort(scores, axis=1), np.sort(np.eye(12)[y], axis=1), atol=0.1)
+
+
+def test_yu_and_shis_start_takes_no_row_twice_when_there_are_fewer_vectors_than_clusters() -> None:
+    points = module._distinct(np.array([[1.0], [-0.5]]), 2, False)
+    np.testing.assert_allclose(module._orthogonal_rows(points, 2), np.array([[2.0, -1.0]]) / np.sqrt(5))
+
+
+def test_one_random_start_beside_that_one_suffices_for_many_noisy_groups() -> None:
+    for seed in range(10):
+        V, y = planted(40, 400, seed)
+        noise = 0.02 * np.random.default_rng(seed).standard_normal(V.shape)
+        assert error_rate(y, discretize(V + noise, n_init=1, random_state=seed)) == 0
 
 
 def test_kmeans_counts_every_copy_of_a_point() -> None:
-    V = np.array([[0.0]] * 100 + [[1.0], [2.2]])
-    np.testing.assert_array_equal(kmeans(V, 2, n_init=300, random_state=0), [0] * 100 + [1, 1])
-    np.testing.assert_array_equal(kmeans(V[99:], 2, random_state=0), [0, 0, 1])
+    V = np.array([[0.0]] * 20 + [[1.0], [2.2]])
+    np.testing.assert_array_equal(kmeans(V, 2, n_init=40, random_state=0), [0] * 20 + [1, 1])
+    np.testing.assert_array_equal(kmeans(V[19:], 2, random_state=0), [0, 0, 1])
 
 
 def test_each_point_is_nearest_to_the_mean_of_its_own_cluster() -> None:

@@ -55,7 +55,14 @@ def test_without_proc_and_container_the_system_is_asked_or_nothing_is_known(
 
 @pytest.mark.parametrize(
     ("n_bytes", "text"),
-    [(0, "0 B"), (1023, "1.02e+03 B"), (1536, "1.5 KiB"), (3 * 2**20, "3 MiB"), (2.5 * 2**30, "2.5 GiB"), (2**41, "2 TiB")],
+    [
+        (0, "0 B"),
+        (1023, "1.02e+03 B"),
+        (1536, "1.5 KiB"),
+        (3 * 2**20, "3 MiB"),
+        (2.5 * 2**30, "2.5 GiB"),
+        (2**41, "2 TiB"),
+    ],
 )
 def test_readable(n_bytes: float, text: str) -> None:
     assert readable(n_bytes) == text
@@ -64,7 +71,9 @@ def test_readable(n_bytes: float, text: str) -> None:
 def test_refusal_names_what_is_needed_what_is_there_and_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "available_memory", lambda: 1024)
     require_memory(1024, "it", "do less")
-    with pytest.raises(NotEnoughMemoryError, match=r"^it needs about 2 KiB of memory and 1 KiB are available; do less$"):
+    with pytest.raises(
+        NotEnoughMemoryError, match=r"^it needs about 2 KiB of memory and 1 KiB are available; do less$"
+    ):
         require_memory(2048, "it", "do less")
     assert issubclass(NotEnoughMemoryError, InputError)
     assert issubclass(NotEnoughMemoryError, MemoryError)
@@ -74,7 +83,9 @@ def test_refusal_names_what_is_needed_what_is_there_and_a_remedy(monkeypatch: py
 def test_every_solver_forecasts_before_it_allocates(solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
     K = np.eye(50)
     monkeypatch.setattr(memory, "available_memory", lambda: 50_000)
-    with pytest.raises(NotEnoughMemoryError, match=rf"solver '{solver}' at n = 50 needs about .* are available; .*fewer rows"):
+    with pytest.raises(
+        NotEnoughMemoryError, match=rf"solver '{solver}' at n = 50 needs about .* are available; .*fewer rows"
+    ):
         project(K, solver=solver)
 
 

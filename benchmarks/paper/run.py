@@ -1,9 +1,9 @@
 """The paper's figure 6: time against size, LD-SSC1 and LD-SSC2 beside a general conic solver.
 
 Toy data of two Gaussian classes with different means and covariances, Gaussian affinity of median width. Every method
-gets the same K and one BLAS thread, and is judged by the distance proven for the matrix that it returns; the unit is one
-eigendecomposition of a random symmetric matrix of the same size, in the same run. A method that takes longer than the
-limit at one size is not asked at the next.
+gets the same K and one BLAS thread, and is judged by the distance proven for the matrix that it returns; the unit is
+one eigendecomposition of a random symmetric matrix of the same size, in the same run. A method that takes longer than
+the limit at one size is not asked at the next.
 
     python benchmarks/paper/run.py [--sizes 50 100 200] [--limit 60] [--out benchmarks/paper/results]
 """
@@ -102,7 +102,10 @@ def run(sizes: tuple[int, ...], limit: float, seed: int) -> list[Row]:
             row = measure(method, K, limit, seconds_per_unit)
             rows.append(row)
             alive[method] = row.seconds < limit
-            print(f"n = {n:5d}  {method:45s} {row.seconds:8.2f} s {row.units:9.0f} units  {row.distance:.1e}  {row.status}")
+            print(
+                f"n = {n:5d}  {method:45s} {row.seconds:8.2f} s {row.units:9.0f} units  "
+                f"{row.distance:.1e}  {row.status}"
+            )
     return rows
 
 
@@ -118,7 +121,9 @@ def write(rows: list[Row], out: Path, seed: int, limit: float) -> None:
     for method, mark in zip(METHODS, MARKS, strict=True):
         mine = [row for row in rows if row.method == method]
         axes.loglog([row.n for row in mine], [row.seconds for row in mine], mark, label=method, markersize=5)
-    axes.set(xlabel="points", ylabel="seconds, one thread", title="Two Gaussian classes, Gaussian affinity of median width")
+    axes.set(
+        xlabel="points", ylabel="seconds, one thread", title="Two Gaussian classes, Gaussian affinity of median width"
+    )
     axes.legend(fontsize=8)
     axes.grid(True, which="both", alpha=0.3)
     for suffix in ("png", "svg"):
@@ -131,7 +136,8 @@ def _markdown(rows: list[Row], seed: int, limit: float) -> str:
     lines = [
         "# Figure 6: seconds against size",
         "",
-        f"Commit {commit or 'unknown'}, seed {seed}, one thread, {platform.machine()}, Python {platform.python_version()}, "
+        f"Commit {commit or 'unknown'}, seed {seed}, one thread, {platform.machine()}, "
+        f"Python {platform.python_version()}, "
         f"{packages}. Limit {limit:g} s a cell; a method past it is not asked at larger sizes. A unit is one "
         "eigendecomposition of a random symmetric matrix of that size. Distances are proven for the matrix returned.",
         "",
@@ -139,7 +145,8 @@ def _markdown(rows: list[Row], seed: int, limit: float) -> str:
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     lines += [
-        f"| {r.method} | {r.n} | {r.seconds:.2f} | {r.units:.0f} | {r.n_eig} | {r.distance:.1e} | {r.status} |" for r in rows
+        f"| {r.method} | {r.n} | {r.seconds:.2f} | {r.units:.0f} | {r.n_eig} | {r.distance:.1e} | {r.status} |"
+        for r in rows
     ]
     return "\n".join(lines) + "\n"
 

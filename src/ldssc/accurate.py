@@ -1,4 +1,4 @@
-"""Sums that a proof can rest on: taken in the machine's longest floating-point type, with a bound on their own rounding."""
+"""Sums that a proof can rest on: in the machine's longest floating-point type, with a bound on their rounding."""
 
 from __future__ import annotations
 

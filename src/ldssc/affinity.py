@@ -235,8 +235,8 @@ def _precomputed(K: Any, options: _Options) -> Affinity:
     K = precomputed_affinity(K)
     if len(K) > 2 and not K.diagonal().any() and K[~np.eye(len(K), dtype=bool)].min() > 0:
         warnings.warn(
-            "the precomputed affinities are zero on the diagonal and positive elsewhere, as distances are; if these are "
-            "distances D, pass exp(-D**2 / delta**2), or use affinity='precomputed_nearest_neighbors'",
+            "the precomputed affinities are zero on the diagonal and positive elsewhere, as distances are; if these "
+            "are distances D, pass exp(-D**2 / delta**2), or use affinity='precomputed_nearest_neighbors'",
             UserWarning,
             stacklevel=2,
         )

@@ -20,11 +20,12 @@ import scipy.linalg as la
 from ldssc.accurate import inner, row_excess, stationarity, trace_excess
 from ldssc.exceptions import InputError
 from ldssc.problem import Point, Problem, eigenvalue_margin, lowest_eigenvalue
-from ldssc.projections import EPS, gram, project_doubly_stochastic, project_semidefinite, split
+from ldssc.projections import EPS, eigenvalues, eigh, gram, project_doubly_stochastic, project_semidefinite, split
 from ldssc.validation import Matrix, Vector, as_matrix, check_affinity, check_finite, check_square, check_weights
 
 _ROWS = 1e-12  # rows further off than this are repaired before anything is proven
 _FIT_STEPS = 200
+_LARGEST = 1e100
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +75,13 @@ def certify(
     """
     problem = pose(K, weights, trace)
     notes: list[str] = []
-    G = weigh(_same_shape(F, problem, "F"), problem.s)
+    given = weigh(_same_shape(F, problem, "F"), problem.s)
+    G = _symmetric(given)
+    moved = float(la.norm(given - G))
+    if moved > 0:
+        notes.append(f"F is not symmetric: proven for its symmetric part at distance {moved:.1e}")
     u, Q, Z = _multipliers(G, problem, u, Q, Z, tau, notes)
-    return certify_point(problem, Point(G, u, Q, Z, tau), notes)
+    return certify_point(problem, Point(G, u, Q, Z, tau), notes, moved)
 
 
 def pose(K: Any, weights: Any = None, trace: float | None = None) -> Problem:
@@ -93,8 +98,11 @@ def weigh(F: Matrix, s: Vector | None) -> Matrix:
     return F if s is None else np.asarray(F * s[:, None] * s[None, :])
 
 
-def certify_point(problem: Problem, point: Point, notes: list[str]) -> Certificate:
-    """The certificate of a matrix with multipliers, in the letters of (19): F here is G there."""
+def certify_point(problem: Problem, point: Point, notes: list[str], moved: float = 0.0) -> Certificate:
+    """The certificate of a matrix with multipliers, in the letters of (19): F here is G there.
+
+    `moved` is how far F is from the matrix that was asked about.
+    """
     F = point.F
     lowest = lowest_eigenvalue(F)
     feasible = F
@@ -103,20 +111,20 @@ def certify_point(problem: Problem, point: Point, notes: list[str]) -> Certifica
         notes.append(f"F is not feasible: proven for a repaired matrix at distance {la.norm(F - feasible):.1e}")
     gap, bound = prove(problem, point._replace(F=feasible), indefiniteness_of(point.Z))
     size = float(la.norm(F))
-    moved = 0.0 if feasible is F else float(la.norm(F - feasible)) * (1 + 8 * EPS)
+    moved += 0.0 if feasible is F else float(la.norm(F - feasible))
     return Certificate(
         row_sum=float(np.abs(row_excess(F, problem.s) / problem.weight).max()),
         negativity=max(0.0, -float(F.min())),
         indefiniteness=max(0.0, -lowest),
         gap=gap,
-        distance=(bound + moved) / size if size > 0 else float("inf"),
+        distance=(bound + moved * (1 + 8 * EPS)) / size if size > 0 else float("inf"),
         note="; ".join(notes),
         trace=0.0 if problem.trace is None else abs(trace_excess(F, problem.trace)),
     )
 
 
 def prove(problem: Problem, point: Point, indefiniteness: float) -> tuple[float, float]:
-    """The gap (11) and the bound (12a) on ‖F − F*‖, for a feasible F; `indefiniteness` bounds the negative part of Z."""
+    """The gap (11) and the bound (12a) on ‖F − F*‖, for a feasible F; `indefiniteness` bounds ‖Z₋‖."""
     F, u, Q, Z, tau = point
     r = row_excess(F, problem.s)
     a, a_rounding = stationarity(F, problem.A, u, Q, Z, problem.s, tau)
@@ -146,7 +154,7 @@ def indefiniteness_of(Z: Matrix) -> float:
     size = float(la.norm(Z))
     if size == 0:
         return 0.0
-    w = la.eigvalsh(Z, driver="evd", check_finite=False)
+    w = eigenvalues(Z)
     return float(la.norm(np.minimum(w, 0))) + 8 * EPS * size
 
 
@@ -161,7 +169,17 @@ def _same_shape(value: Any, problem: Problem, name: str) -> Matrix:
     B = check_square(as_matrix(value, name), name)
     if B.shape != problem.A.shape:
         raise InputError(f"{name} has shape {B.shape} and K has {problem.A.shape}; they must be equal")
-    return np.asarray((B + B.T) / 2)
+    _check_size(B, name)
+    return B
+
+
+def _symmetric(B: Matrix) -> Matrix:
+    return B if np.array_equal(B, B.T) else np.asarray((B + B.T) / 2)
+
+
+def _check_size(B: Matrix | Vector, name: str) -> None:
+    if (largest := float(np.abs(B).max())) > _LARGEST:
+        raise InputError(f"{name} has entries as large as {largest:.3g}, whose squares overflow; nothing can be proven")
 
 
 def _multipliers(
@@ -170,18 +188,25 @@ def _multipliers(
     """Valid multipliers from what was given: Q ≥ 0, Z ⪰ 0, the missing ones found."""
     A, s = problem.A, problem.s
     if u is not None:
-        u = np.array(u, dtype=np.float64)
+        try:
+            u = np.array(u)
+            u = u.astype(np.float64, casting="same_kind" if u.dtype.kind in "fiub" else "safe")
+        except (TypeError, ValueError) as error:
+            raise InputError(f"u must hold real numbers, one a row: {error}") from error
         if u.shape != (len(A),):
             raise InputError(f"u must hold one number a row, {len(A)} in all, and has shape {u.shape}")
         check_finite(u, "u")
+        _check_size(u, "u")
     if Q is not None:
-        Q = _same_shape(Q, problem, "Q")
+        Q = _symmetric(_same_shape(Q, problem, "Q"))
         if Q.min() < 0:
             notes.append(f"Q had entries down to {Q.min():.1e}, set to zero")
             Q = np.maximum(Q, 0)
     if Z is not None:
-        Z = _same_shape(Z, problem, "Z")
-        if la.eigvalsh(Z)[0] < -1e-10 * (la.norm(A) + la.norm(Z)):  # less than that is rounding, priced in the bound
+        Z = _symmetric(_same_shape(Z, problem, "Z"))
+        if eigenvalues(Z)[0] < -1e-10 * (
+            1 + la.norm(A) + la.norm(Z)
+        ):  # less than that is rounding, priced in the bound
             Z = split(Z).plus
             notes.append("Z was not positive semidefinite: replaced by its semidefinite part")
     shifted = A + tau * np.eye(len(A)) if tau else A
@@ -211,7 +236,7 @@ def fit_rows(R: Matrix, s: Vector | None = None) -> Vector:
 
 def _fit_kernel(F: Matrix, A: Matrix, s: Vector | None) -> Matrix:
     """Z = N Y Nᵀ on the null space N of F: accelerated gradient on (7) within it, whose gradient is NᵀΠ_D(A + Z)N."""
-    w, U = la.eigh(F)
+    w, U = eigh(F)
     N = U[:, w <= 1e-5]
     Y = previous = np.zeros((N.shape[1], N.shape[1]))
     u, momentum = None, 1.0
@@ -224,5 +249,5 @@ def _fit_kernel(F: Matrix, A: Matrix, s: Vector | None) -> Matrix:
             momentum = 1.0
         step = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
         Y, previous, momentum = new + (momentum - 1) / step * (new - previous), new, step
-    roots, vectors = la.eigh(previous) if len(previous) else (np.zeros(0), previous)
+    roots, vectors = eigh(previous) if len(previous) else (np.zeros(0), previous)
     return gram(N @ (vectors * np.sqrt(np.maximum(roots, 0))))

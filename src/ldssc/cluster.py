@@ -15,9 +15,10 @@ from sklearn.utils.validation import validate_data
 from ldssc.affinity import build_affinity, pca
 from ldssc.embedding import spectral_embedding
 from ldssc.exceptions import InputError
-from ldssc.labels import LABELLERS, assign_labels
+from ldssc.labels import LABELLERS, Labels, as_random_state, assign_labels
 from ldssc.normalization import NORMALIZATIONS, normalize, proven_or_warn
 from ldssc.solvers import SOLVERS, Record, project
+from ldssc.threads import threads_for
 from ldssc.validation import Matrix, check_choice, check_count, check_finite, check_positive
 
 _PRECOMPUTED = ("precomputed", "precomputed_nearest_neighbors")
@@ -109,20 +110,14 @@ class SemidefiniteSpectralClustering(ClusterMixin, BaseEstimator):  # type: igno
         self.pca = pca
         self.row_normalize = row_normalize
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
         """Affinity, normalisation, embedding, labels. X: samples in rows, or an n x n matrix when precomputed."""
         X = self._checked(X)
-        self.affinity_matrix_ = self._affinity(X)
-        self.normalized_affinity_ = self._normalized(self.affinity_matrix_)
-        self.embedding_, self.eigenvalues_ = self._embedded(self.normalized_affinity_)
-        self.labels_ = assign_labels(
-            self.embedding_,
-            self.n_clusters,
-            self.assign_labels,
-            n_init=self.n_init,
-            row_normalize=self.row_normalize,
-            random_state=self.random_state,
-        )
+        with threads_for(X.shape[0]):
+            self.affinity_matrix_ = self._affinity(X)
+            self.normalized_affinity_ = self._normalized(self.affinity_matrix_)
+            self.embedding_, self.eigenvalues_ = self._embedded(self.normalized_affinity_)
+            self.labels_ = self._labelled(self.embedding_)
         return self
 
     def _checked(self, X: Any) -> Any:
@@ -131,6 +126,8 @@ class SemidefiniteSpectralClustering(ClusterMixin, BaseEstimator):  # type: igno
         check_choice(self.solver, "solver", SOLVERS)
         check_choice(self.assign_labels, "assign_labels", LABELLERS)
         check_positive(self.tol, "tol")
+        check_count(self.n_init, "n_init")
+        as_random_state(self.random_state)
         for name, value in {"kernel_params": self.kernel_params, "solver_params": self.solver_params}.items():
             if value is not None and not isinstance(value, Mapping):
                 raise InputError(f"{name} must be a dictionary or None, and is {value!r}")
@@ -170,7 +167,9 @@ class SemidefiniteSpectralClustering(ClusterMixin, BaseEstimator):  # type: igno
         """F, and with it `result_` where it comes with a proof."""
         self.result_ = None
         if self.normalization != "semidefinite":
-            return normalize(K, self.normalization, **_options_for(NORMALIZATIONS[self.normalization], self.solver_params))
+            return normalize(
+                K, self.normalization, **_options_for(NORMALIZATIONS[self.normalization], self.solver_params)
+            )
         options = _options_for(project, self.solver_params, "solver", "tol")
         callback = _say if self.verbose else None
         self.result_ = project(K, **{"solver": self.solver, "tol": self.tol, "callback": callback, **options})
@@ -183,6 +182,16 @@ class SemidefiniteSpectralClustering(ClusterMixin, BaseEstimator):  # type: igno
         if embedding.message and self.n_clusters > 1:
             warnings.warn(embedding.message, UserWarning, stacklevel=3)
         return embedding.vectors, embedding.values
+
+    def _labelled(self, embedding: Matrix) -> Labels:
+        return assign_labels(
+            embedding,
+            self.n_clusters,
+            self.assign_labels,
+            n_init=self.n_init,
+            row_normalize=self.row_normalize,
+            random_state=self.random_state,
+        )
 
     def __sklearn_tags__(self) -> Any:
         """Sparse input is taken; precomputed affinities are pairwise."""
@@ -205,7 +214,9 @@ def _options_for(function: Callable[..., Any], options: Mapping[str, Any] | None
     known = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name not in own]
     for name in options or {}:
         if name not in known:
-            raise InputError(f"solver_params has {name!r}, which is not known here; valid names: {', '.join(known) or 'none'}")
+            raise InputError(
+                f"solver_params has {name!r}, which is not known here; valid names: {', '.join(known) or 'none'}"
+            )
     return dict(options or {})
 
 

@@ -189,8 +189,9 @@ def require_writable(
         raise InputError(f"{path} would be of no known kind; its name must end in {', '.join(suffixes)}")
     target = _target(path)
     for other in spare:
-        if target.exists() and Path(other).exists() and target.samefile(other):
-            raise InputError(f"{path} is an input of this command and would be overwritten; choose another name")
+        same = target.exists() and Path(other).exists() and target.samefile(other)
+        if same or target == Path(os.path.realpath(other)):
+            raise InputError(f"{path} is another file of this command and would be overwritten; choose another name")
     _temporary(target, path).unlink()
     free = shutil.disk_usage(target.parent).free
     if n_bytes > free:

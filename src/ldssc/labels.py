@@ -49,9 +49,10 @@ def discretize(
     from the SVD of X^T V, and the objective is the sum s of its singular values. A start ends where s grows by less
     than the fraction `tol`, or after `max_iter` rounds; the labels with the largest s are kept.
 
-    The starts are Yu and Shi's own, k rows of V, each as far as can be from the span of those before it, orthogonalised;
-    and n_init random orthogonal matrices (Haar measure). The random ones are relative to the first: then VR, and with it the
-    labels, do not depend on the basis of the space that V spans, which rounding chooses where eigenvalues are equal.
+    The starts are n_init random orthogonal matrices (Haar measure), and one as Yu and Shi choose theirs: k rows of V,
+    each as far as can be from the span of those before it, orthogonalised. The random ones are relative to that one:
+    VR, and with it the labels, then does not hang on the basis of the space that V spans, which rounding chooses where
+    eigenvalues are equal.
 
     A cluster that loses all its rows gets the row that is furthest from the centre of its own cluster.
     """
@@ -166,7 +167,7 @@ def _haar(k: int, rng: np.random.RandomState) -> Matrix:
 
 
 def _orthogonal_rows(points: _Points, k: int) -> Matrix:
-    """Yu and Shi's start: the first row, then each time the one furthest from the span of those chosen; orthogonalised."""
+    """A start from k rows: the first, then each time the one furthest from the span of those chosen; orthogonalised."""
     rest = points.rows.copy()  # what the span of the chosen rows leaves of each
     picks = [int(points.inverse[0])]
     for _ in range(k - 1):

@@ -32,7 +32,7 @@ def ratio_cut(K: Any) -> Matrix:
 
 
 def normalized_cut(K: Any) -> Matrix:
-    """NC: D^-½ K D^-½ with D = diag(K1), one step towards the nearest matrix in relative entropy (see `sinkhorn`)."""
+    """NC: D^-½ K D^-½ with D = diag(K1), one step towards the nearest in relative entropy (see `sinkhorn`)."""
     K = check_affinity(K, nonnegative_for="the normalised cut")
     return _scale_once(K, _degrees(K, "the normalised cut"))
 
@@ -40,8 +40,8 @@ def normalized_cut(K: Any) -> Matrix:
 def sinkhorn(K: Any, *, tol: float = 1e-10, max_iter: int = 10_000) -> Matrix:
     """The doubly stochastic matrix nearest to K in relative entropy: K ← D^-½ K D^-½ to its limit.
 
-    It minimises Σ F_ij log(F_ij / K_ij) over F = Fᵀ, F1 = 1, F ≥ 0. Where no doubly stochastic matrix has the zeros of K
-    (a star, say), the iteration does not converge and a ConvergenceWarning gives the row error that was reached.
+    It minimises Σ F_ij log(F_ij / K_ij) over F = Fᵀ, F1 = 1, F ≥ 0. Where no doubly stochastic matrix has the zeros of
+    K (a star, say), the iteration does not converge and a ConvergenceWarning gives the row error that was reached.
     """
     tol, max_iter = check_positive(tol, "tol"), check_count(max_iter, "max_iter")
     F = check_affinity(K, nonnegative_for="Sinkhorn's iteration")
@@ -77,7 +77,7 @@ def frobenius_successive(K: Any, *, n_steps: int = 100) -> Matrix:
 
 
 def semidefinite(K: Any, **options: Any) -> Matrix:
-    """LD-SSC: minimise ‖F − K‖² over F = Fᵀ, F1 = 1, F ≥ 0, F ⪰ 0 (1); options as in `project`. Warns where unproven."""
+    """LD-SSC: minimise ‖F − K‖² over F = Fᵀ, F1 = 1, F ≥ 0, F ⪰ 0 (1); options as in `project`."""
     return proven_or_warn(project(K, **options)).F
 
 
@@ -85,8 +85,8 @@ def proven_or_warn(result: Result) -> Result:
     """Pass a result on; say so, once, where its tolerance was not proven."""
     if not result.solved:
         warnings.warn(
-            f"solver {result.solver!r}: {result.status.sentence}; distance proven {result.certificate.distance:.1e}, asked for "
-            f"{result.tol:.1e}. Raise tol, max_iter or time_limit, or use solver='auto'",
+            f"solver {result.solver!r}: {result.status.sentence}; distance proven {result.certificate.distance:.1e}, "
+            f"asked for {result.tol:.1e}. Raise tol, max_iter or time_limit, or use solver='auto'",
             ConvergenceWarning,
             stacklevel=3,
         )

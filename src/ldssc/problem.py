@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg as la
 
 from ldssc.accurate import row_excess
 from ldssc.projections import (
     EPS,
     Eigh,
     balance,
+    eigenvalues,
     eigh,
     ones_of,
     project_doubly_stochastic,
@@ -67,14 +67,17 @@ class Problem:
 
     def recover(self, u: Vector, Q: Matrix, Z: Matrix, tau: float = 0.0) -> Matrix:
         """F = A + M + Q + Z + τI (2): what the multipliers say that F is, feasible only at the solution."""
-        F = self.A + spread(u, self.s) + Q + Z
+        return self.A + self._change(u, Q, Z, tau)
+
+    def _change(self, u: Vector, Q: Matrix, Z: Matrix, tau: float) -> Matrix:
+        change = spread(u, self.s) + Q + Z
         if tau:
-            F.flat[:: len(F) + 1] += tau
-        return F
+            change.flat[:: len(change) + 1] += tau
+        return change
 
     def dual_value(self, u: Vector, Q: Matrix, Z: Matrix, tau: float = 0.0) -> float:
         """½‖A‖² − ½‖A + M + Q + Z + τI‖² + 2·sᵀu + τ·trace (3), never above ½‖F − A‖² of a feasible F."""
-        change = self.recover(u, Q, Z, tau) - self.A
+        change = self._change(u, Q, Z, tau)
         constant = 2 * float(self.weight @ u) + tau * (self.trace or 0.0)
         return constant - float(np.vdot(self.A, change) + np.vdot(change, change) / 2)
 
@@ -109,6 +112,9 @@ class Problem:
         if F.min() < 0:
             F, kept = self._without_signs(F)
             lowest = None if lowest is None else kept * lowest
+        before = F.diagonal().copy()
+        F = self._true_rows(F)
+        lowest = None if lowest is None else lowest - float(np.abs(F.diagonal() - before).max())
         lowest = lowest_eigenvalue(F) if lowest is None else lowest
         # both decompositions, this one and an auditor's, may be off by the margin
         if (shortfall := 4 * eigenvalue_margin(n) - lowest) > 0:
@@ -128,6 +134,7 @@ class Problem:
     def _true_rows(self, F: Matrix) -> Matrix:
         """Put the last rounding of each row on the diagonal, where it fits."""
         diagonal = F.diagonal() - row_excess(F, self.s) / self.weight
+        F = F.copy()
         F.flat[:: len(F) + 1] = np.maximum(diagonal, 0)
         return F
 
@@ -156,7 +163,7 @@ def eigenvalue_margin(n: int) -> float:
 
 def lowest_eigenvalue(F: Matrix) -> float:
     """The smallest eigenvalue of a symmetric matrix, as computed."""
-    return float(la.eigvalsh(F, driver="evd", check_finite=False)[0])
+    return float(eigenvalues(F)[0])
 
 
 def make_rows_exact(F: Matrix, s: Vector | None = None) -> Matrix:

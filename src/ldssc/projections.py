@@ -6,6 +6,10 @@ where all count once; then s = 1. The rows satisfy Fs = s, M = usᵀ + suᵀ, an
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -16,22 +20,56 @@ from ldssc.validation import Matrix, Vector
 
 EPS = float(np.finfo(np.float64).eps)
 _DENSE_NEWTON = 200  # below this size a Cholesky factorisation beats conjugate gradients
-_MAX_NEWTON = 200
+_MAX_NEWTON = 300
+_LARGE = 30.0  # entries, beyond which the projection is approached through smaller ones
 
 
 class Eigh(Protocol):
-    """An eigendecomposition, (eigenvalues ascending, eigenvectors): solvers pass one that counts."""
+    """An eigendecomposition, (eigenvalues ascending, eigenvectors): solvers pass one that looks at the clock."""
 
     def __call__(self, A: Matrix, /) -> tuple[Vector, Matrix]: ...
 
 
+@dataclass
+class Tally:
+    """How many eigendecompositions were done, those for eigenvalues alone included."""
+
+    n_eig: int = 0
+
+
+_TALLY: ContextVar[Tally | None] = ContextVar("tally", default=None)
+
+
+@contextmanager
+def counting(tally: Tally) -> Iterator[Tally]:
+    """Within this context every eigendecomposition is added to the tally."""
+    token = _TALLY.set(tally)
+    try:
+        yield tally
+    finally:
+        _TALLY.reset(token)
+
+
+def _count() -> None:
+    if (tally := _TALLY.get()) is not None:
+        tally.n_eig += 1
+
+
 def eigh(A: Matrix, /) -> tuple[Vector, Matrix]:
     """All eigenpairs of a symmetric matrix; LAPACK's slower driver where the fast one fails."""
+    _count()
     try:
         w, U = la.eigh(A, driver="evd", check_finite=False)
     except la.LinAlgError:
+        _count()
         w, U = la.eigh(A, driver="ev", check_finite=False)
     return w, U
+
+
+def eigenvalues(A: Matrix) -> Vector:
+    """All eigenvalues of a symmetric matrix, ascending."""
+    _count()
+    return np.asarray(la.eigvalsh(A, driver="ev", check_finite=False))
 
 
 class Split(NamedTuple):
@@ -155,37 +193,71 @@ def project_doubly_stochastic(
     """
     n = len(A)
     weight = ones_of(A, s)
-    u = row_shift(A, s) if u is None else u.copy()
-    floor = EPS * np.sqrt(n) * (1 + float(np.abs(A).max()))
+    if u is None:
+        u, tau = _first_guess(A, s, trace)
     now = _rows(A, u, tau, s, weight, trace)
-    steps = 0
-    while (size := now.size) > floor and steps < _MAX_NEWTON:
+    steps = idle = 0
+    while now.size > 0 and steps < _MAX_NEWTON and idle < 3:
         v, delta = _newton_direction(now, s, trace)
-        slope = 2 * float(now.rows @ v) + now.excess * delta
-        step = 1.0
-        while True:
-            trial = _rows(A, u + step * v, tau + step * delta, s, weight, trace)
-            if trial.size <= size / 2 or trial.value <= now.value + 1e-4 * step * slope:
-                break
-            step /= 2
-            if step < 1e-10:
-                return DoublyStochasticProjection(now.F, u, steps, tau)  # rounding: no better point can be told apart
+        step, trial = _line_search(
+            lambda t, v=v, d=delta: _rows(A, u + t * v, tau + t * d, s, weight, trace), now, v, delta
+        )
+        floor = 4 * EPS * np.sqrt(n) * (1 + float(np.abs(A).max()) + float(np.abs(u).max()))
+        if now.size <= floor and trial.size > now.size / 2:
+            break
+        idle = idle + 1 if trial.size > 0.99 * now.size and step < 1e-6 else 0
         u, tau, now = u + step * v, tau + step * delta, trial
         steps += 1
     return DoublyStochasticProjection(now.F, u, steps, tau)
 
 
+def _first_guess(A: Matrix, s: Vector | None, trace: float | None) -> tuple[Vector, float]:
+    """The multipliers if nothing were clipped; of large matrices, those of a tenth of it, times ten.
+
+    A large A is nearly an assignment problem, in whose dual the support changes many times on a straight way.
+    """
+    u = row_shift(A, s)
+    if float(np.abs(A + spread(u, s)).max()) <= _LARGE:
+        return u, 0.0
+    smaller = project_doubly_stochastic(A / 10, None, s, trace)
+    return 10 * smaller.u, 10 * smaller.tau
+
+
+def _line_search(at: Callable[[float], _Rows], start: _Rows, v: Vector, delta: float) -> tuple[float, _Rows]:
+    """A step along a Newton direction, by the sign of the slope alone: values of h cancel where A is large.
+
+    h is convex, so a slope of less than half the size is progress; one that is still steep asks for a longer step: where
+    the support falls apart h is linear over long ways.
+    """
+    low, high, step = 0.0, np.inf, 1.0
+    slope = start.slope(v, delta)
+    for _ in range(60):
+        trial = at(step)
+        now = trial.slope(v, delta)
+        if abs(now) <= 0.5 * abs(slope) or trial.size <= start.size / 2:
+            break
+        if now < 0:
+            low = step
+        else:
+            high = step
+        step = 4 * step if np.isinf(high) else (low + high) / 2
+    return step, trial
+
+
 class _Rows(NamedTuple):
-    """F, what its rows and its trace miss, and h."""
+    """F, and what its rows and its trace miss."""
 
     F: Matrix
     rows: Vector
     excess: float
-    value: float
 
     @property
     def size(self) -> float:
         return max(float(np.abs(self.rows).max()), abs(self.excess))
+
+    def slope(self, v: Vector, delta: float) -> float:
+        """Of h along (v, δ)."""
+        return 2 * float(self.rows @ v) + self.excess * delta
 
 
 def _rows(A: Matrix, u: Vector, tau: float, s: Vector | None, weight: Vector, trace: float | None) -> _Rows:
@@ -194,10 +266,7 @@ def _rows(A: Matrix, u: Vector, tau: float, s: Vector | None, weight: Vector, tr
         F.flat[:: len(F) + 1] += tau
     np.maximum(F, 0, out=F)
     rows = F.sum(axis=1) if s is None else F @ s
-    value = float(np.vdot(F, F) / 2 - 2 * (weight @ u))
-    if trace is None:
-        return _Rows(F, rows - weight, 0.0, value)
-    return _Rows(F, rows - weight, float(np.trace(F)) - trace, value - tau * trace)
+    return _Rows(F, rows - weight, 0.0 if trace is None else float(np.trace(F)) - trace)
 
 
 def _newton_direction(at: _Rows, s: Vector | None, trace: float | None) -> tuple[Vector, float]:
@@ -234,12 +303,23 @@ class _Support:
         self.factor = None
         if len(F) <= _DENSE_NEWTON:
             S.flat[:: len(F) + 1] += self.diagonal
-            self.factor = la.cho_factor(S, check_finite=False)
+            self.factor = _factor(S, float(self.diagonal.max()))
 
     def solve(self, b: Vector) -> Vector:
+        """J⁻¹ b."""
         if self.factor is not None:
             return np.asarray(la.cho_solve(self.factor, b, check_finite=False))
         return _conjugate_gradients(self.S, self.diagonal, b, self.tolerance)
+
+
+def _factor(J: Matrix, scale: float) -> tuple[Matrix, bool]:
+    """Cholesky of a semidefinite J, shifted by as little as rounding asks for."""
+    shift = 0.0
+    while True:
+        try:
+            return la.cho_factor(J + shift * np.eye(len(J)) if shift else J, check_finite=False)
+        except la.LinAlgError:
+            shift = max(10 * shift, 1e-12 * scale)
 
 
 def _conjugate_gradients(S: Matrix, diagonal: Vector, b: Vector, tolerance: float) -> Vector:
@@ -259,12 +339,15 @@ def balance(F: Matrix, s: Vector | None = None) -> Matrix:
     weight = ones_of(F, s)
     for _ in range(4):
         rows = F @ weight
-        if float(np.abs(rows - weight).max()) <= 4 * EPS:
+        if (off := float(np.abs(rows - weight).max())) <= 4 * EPS:
             break
         weighted = F if s is None else F * weight[:, None] * weight[None, :]
         d = _conjugate_gradients(weighted, weight * rows + EPS, weight * (weight - rows), tolerance=1e-6)
         if float(np.abs(d).max()) > 0.5:
             break  # not nearly right: leave it to the projection
         scaled = F * (1 + d)[:, None] * (1 + d)[None, :]
-        F = (scaled + scaled.T) / 2
+        scaled = (scaled + scaled.T) / 2
+        if float(np.abs(scaled @ weight - weight).max()) >= off:
+            break  # on a bipartite support the system is singular, and its rounding may win
+        F = scaled
     return F

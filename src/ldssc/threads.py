@@ -1,4 +1,4 @@
-"""BLAS threads: one for small matrices, on which a second thread costs more than it brings; the caller's choice otherwise."""
+"""BLAS threads: one for small matrices, where a second costs more than it brings; else the caller's choice."""
 
 from __future__ import annotations
 

@@ -25,14 +25,22 @@ ASYMMETRY = 1e-8
 def as_matrix(value: Any, name: str) -> Matrix:
     """A dense float64 copy-or-view of any real two-dimensional array, sparse ones included."""
     if sparse.issparse(value):
+        if value.ndim != 2:
+            raise InputError(f"{name} must have two dimensions, and has {value.ndim} (shape {value.shape})")
         require_memory(8.0 * value.shape[0] * value.shape[1], f"{name} as a dense array", "use fewer rows")
         value = value.toarray()
+    if np.ma.is_masked(value):
+        raise InputError(f"{name} has masked entries; fill or remove them first")
     try:
         array = np.asarray(value)
     except ValueError as error:  # ragged lists
         raise InputError(f"{name} is not a table of numbers: {error}") from error
     if array.dtype.kind == "c":
         raise InputError(f"{name} is complex (dtype {array.dtype}); pass its real part or its modulus")
+    if array.dtype.kind in "mM":
+        raise InputError(
+            f"{name} holds dates or times (dtype {array.dtype}), not numbers; turn them into numbers first"
+        )
     if array.dtype.kind not in "fiub":
         try:
             array = array.astype(np.float64)
@@ -88,14 +96,15 @@ def check_affinity(value: Any, name: str = "K", *, nonnegative_for: str | None =
     largest = float(np.abs(K).max())
     if largest > LARGEST_ENTRY:
         raise InputError(
-            f"{name} has entries as large as {largest:.3g}; beyond {LARGEST_ENTRY:.0e} rounding hides the answer, whose "
-            f"entries are at most 1: divide {name} by its largest entry first"
+            f"{name} has entries as large as {largest:.3g}; beyond {LARGEST_ENTRY:.0e} rounding hides the answer, "
+            f"whose entries are at most 1: divide {name} by its largest entry first"
         )
     if nonnegative_for is not None and K.min() < 0:
         i, j = np.unravel_index(int(K.argmin()), K.shape)
         raise InputError(
-            f"{name} has negative entries, the lowest {K[i, j]:.3g} at [{i}, {j}]; {nonnegative_for} needs affinities >= 0: "
-            f"subtract the minimum, or use normalization='frobenius' or 'semidefinite', which take any sign"
+            f"{name} has negative entries, the lowest {K[i, j]:.3g} at [{i}, {j}]; {nonnegative_for} needs "
+            f"affinities >= 0: subtract the minimum, or use normalization='frobenius' or 'semidefinite', which take "
+            f"any sign"
         )
     return K
 
@@ -139,5 +148,7 @@ def check_weights(value: Any, n: int) -> Vector:
     check_finite(weights, "weights")
     if weights.min() <= 0:
         i = int(weights.argmin())
-        raise InputError(f"weights must be positive, and weights[{i}] is {weights[i]:g}; leave out rows that count nothing")
+        raise InputError(
+            f"weights must be positive, and weights[{i}] is {weights[i]:g}; leave out rows that count nothing"
+        )
     return weights

@@ -63,8 +63,8 @@ def test_the_labels_are_those_of_the_estimator(
 
 
 def test_a_precomputed_affinity_is_clustered(run: Command, affinity: Path, K: np.ndarray) -> None:
-    assert run("cluster", affinity, "-k", 2, "-o", "l.csv", "--affinity", "precomputed", "--tol", 0.1).code == 0
-    model = ldssc.SemidefiniteSpectralClustering(2, affinity="precomputed", tol=0.1, random_state=0).fit(K)
+    assert run("cluster", affinity, "-k", 3, "-o", "l.csv", "--affinity", "precomputed", "--tol", 0.1).code == 0
+    model = ldssc.SemidefiniteSpectralClustering(3, affinity="precomputed", tol=0.1, random_state=0).fit(K)
     np.testing.assert_array_equal(labels(), model.labels_)
 
 

@@ -22,7 +22,7 @@ ROWS = ("none", "ratio-cut", "normalized-cut", "sinkhorn", "frobenius", "LD-SSC1
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """One small data set in place of the three."""
     moons = two_moons(30, random_state=0)
-    case = demo.Case(moons, "as they are", moons.X, 1.0, "the two features", slice(0, 2))
+    case = demo.Case(moons, "the two features", slice(0, 2))
     monkeypatch.setattr(demo, "_cases", lambda: [case])
 
 
@@ -33,7 +33,7 @@ def test_the_demo_runs_without_arguments(tmp_path: Path) -> None:
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
     assert err == ""
-    for word in (*ROWS, "iris", "wine", "two moons", "standardised", "within", "./ldssc-demo.png"):
+    for word in (*ROWS, "iris", "wine", "two moons", "as they are", "within", "./ldssc-demo.png"):
         assert word in out
     picture = (tmp_path / "ldssc-demo.png").read_bytes()
     assert picture.startswith(PNG)

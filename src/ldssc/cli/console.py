@@ -54,12 +54,23 @@ def mute() -> None:
 
 def say(sentence: str = "") -> None:
     """One line of the result, never folded."""
-    out().print(sentence, soft_wrap=True)
+    with _unread():
+        out().print(sentence, soft_wrap=True)
 
 
 def show(table: Table) -> None:
     """A table of the result."""
-    out().print(table)
+    with _unread():
+        out().print(table)
+
+
+@contextlib.contextmanager
+def _unread() -> Iterator[None]:
+    """Older versions of Rich raise where newer ones call `on_broken_pipe`."""
+    try:
+        yield
+    except BrokenPipeError:
+        mute()
 
 
 def warn(sentence: str) -> None:

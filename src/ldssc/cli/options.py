@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,4 +16,3 @@ Header = Annotated[
     bool | None,
     typer.Option("--header/--no-header", help="Whether a text file starts with names; found out if not said."),
 ]
-Output = Annotated[Path, typer.Option("--output", "-o", show_default=False)]

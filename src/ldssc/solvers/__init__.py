@@ -73,7 +73,9 @@ def project(
         check_choice(solver, "solver (with paper=True)", _PAPER_ITERATIONS)
         max_iter = _PAPER_ITERATIONS[solver] if max_iter is None else max_iter
     if solver not in _GENERAL and (weights is not None or trace is not None):
-        raise InputError(f"solver {solver!r} knows neither weights nor trace; use one of: {', '.join(sorted(_GENERAL))}")
+        raise InputError(
+            f"solver {solver!r} knows neither weights nor trace; use one of: {', '.join(sorted(_GENERAL))}"
+        )
     problem = pose(K, weights, trace)
     n = len(problem)
     function, arrays = SOLVERS[solver]

@@ -31,7 +31,8 @@ def conic(run: Run) -> None:
     name, seconds, n_bytes = forecast(n)
     if seconds > min(HOPELESS_SECONDS, 3 * run.time_limit):
         raise InputError(
-            f"solver 'conic' at n = {n} would take {name} about {seconds / 3600:.1f} hours; use solver='auto', or fewer rows"
+            f"solver 'conic' at n = {n} would take {name} about {seconds / 3600:.1f} hours; use solver='auto', "
+            f"or fewer rows"
         )
     require_memory(n_bytes, f"solver 'conic' ({name}) at n = {n}", "use solver='auto', or fewer rows")
     cvxpy = require("cvxpy", "conic")

@@ -1,7 +1,7 @@
 """LD-SSC1, the paper's Algorithm 1: L-BFGS-B on u alone, then Z and Q in closed form, in turn. n variables.
 
-    Q = I.  Repeat:  u ← L-BFGS-B on ½‖(K + M + Q)₊‖² − 2·1ᵀu, Q fixed (4);
-                     Z ← (−(K + M + Q))₊;   Q ← max(−(K + M + Z), 0)
+Q = I.  Repeat:  u ← L-BFGS-B on ½‖(K + M + Q)₊‖² − 2·1ᵀu, Q fixed (4);
+                 Z ← (−(K + M + Q))₊;   Q ← max(−(K + M + Z), 0)
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """LD-SSC2, the paper's Algorithm 2: L-BFGS-B on Q ≥ 0 and u together. n² + n variables.
 
-    minimise ½‖(K + M + Q)₊‖² − 2·1ᵀu over u and Q ≥ 0 (4);   Z = (−(K + M + Q))₊
+minimise ½‖(K + M + Q)₊‖² − 2·1ᵀu over u and Q ≥ 0 (4);   Z = (−(K + M + Q))₊
 """
 
 from __future__ import annotations

@@ -11,17 +11,21 @@ Anderson's extrapolation over the last steps is tried first, and dropped wheneve
 
 from __future__ import annotations
 
+from itertools import count
+
 import numpy as np
 import scipy.linalg as la
 
-from ldssc.projections import project_doubly_stochastic
+from ldssc.projections import project_doubly_stochastic, spread
 from ldssc.solvers.base import Run, State
-from ldssc.validation import Matrix, Vector
+from ldssc.validation import Matrix
 
 SIGMA = 10.0
+BALANCE = 15.0  # σ is kept near this many times ‖Z‖/‖F‖
 MEMORY = 10
+_RESCALE = frozenset({10, 20, 40, 80, 160, 320, 640})
 _GROWTH = 2.0  # of the residual, at which an extrapolation is undone
-_REGULARISATION = 1e-10
+_REGULARISATION = 1e-8
 
 
 def splitting(run: Run, sigma: float = SIGMA) -> None:
@@ -32,8 +36,12 @@ def splitting(run: Run, sigma: float = SIGMA) -> None:
     anderson = Anderson(MEMORY)
     fallback: Matrix | None = None
     allowed = np.inf
-    while True:
+    for k in count():
         X, N, _ = run.split(W)
+        if k in _RESCALE and not 0.25 < (ratio := _balance(X, N)) < 4:
+            sigma, N, fallback = sigma * ratio, N / ratio, None
+            W = X - N
+            anderson.forget()
         B = (A + sigma * (X + N)) / (1 + sigma)
         F, u, _, tau = project_doubly_stochastic(B, u, problem.s, problem.trace, tau)
         R = F - X
@@ -43,17 +51,17 @@ def splitting(run: Run, sigma: float = SIGMA) -> None:
             anderson.forget()
             continue
         # stationarity of F in its projection, times 1 + σ: A + M' + Q' + Z + τ'I = F + σ(F − X)
-        Q = np.maximum(F - B - _rank_two(u, problem.s), 0)
+        Q = np.maximum(F - B - spread(u, problem.s), 0)
         Q.flat[:: len(Q) + 1] = np.maximum(Q.diagonal() - tau, 0)
         run.observe(State((1 + sigma) * u, (1 + sigma) * Q, sigma * N, F, (1 + sigma) * tau))
         fallback, allowed = W + R, _GROWTH * size
         W = anderson.step(W, R)
 
 
-def _rank_two(u: Vector, s: Vector | None) -> Matrix:
-    from ldssc.projections import spread
-
-    return spread(u, s)
+def _balance(X: Matrix, N: Matrix) -> float:
+    """By how much σ should grow for σ = BALANCE ‖σN‖/‖X‖."""
+    primal, dual = float(la.norm(X)), float(la.norm(N))
+    return BALANCE * dual / primal if primal > 0 and dual > 0 else 1.0
 
 
 class Anderson:
@@ -76,16 +84,18 @@ class Anderson:
             self.residuals.append((R - self.last[1]).astype(np.float32))
             del self.changes[: -self.memory], self.residuals[: -self.memory]
         self.last = W, R
-        if not self.residuals:
-            return W + R
         scale = float(la.norm(R))
+        if not self.residuals or scale == 0:
+            return W + R
         r = (R / scale).astype(np.float32).ravel()
         D = [d.ravel() for d in self.residuals]
         H = np.array([[float(np.dot(a, b)) for a in D] for b in D])
-        d = np.sqrt(H.diagonal()) + np.finfo(np.float32).tiny
+        d = np.sqrt(H.diagonal()) + 1e-6 * scale  # where W drifts, R does not change: no long leaps
         H = H / d[:, None] / d[None, :] + _REGULARISATION * np.eye(len(d))
-        g = la.solve(H, scale * np.array([float(np.dot(a, r)) for a in D]) / d, check_finite=False) / d
+        g = np.linalg.solve(H, scale * np.array([float(np.dot(a, r)) for a in D]) / d) / d
         step = W + R
+        if not np.isfinite(g).all():
+            return step
         for weight, change, residual in zip(g, self.changes, self.residuals, strict=True):
             step -= weight * (change + residual)
         return np.asarray((step + step.T) / 2)
