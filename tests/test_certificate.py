@@ -13,8 +13,13 @@ from strategies import ORDINARY, SEEDS, random, random_feasible, symmetric_matri
 
 from ldssc.certificate import Certificate, certify, indefiniteness_of, prove
 from ldssc.exceptions import InputError
-from ldssc.problem import Point, dual_value, make_feasible
+from ldssc.problem import Point, Problem
 from ldssc.projections import project_doubly_stochastic, project_semidefinite, spread
+
+
+def make_feasible(F: Any, *lowest: float) -> Any:
+    return Problem(F).make_feasible(F, *lowest)
+
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 CASES = load_cases()
@@ -221,7 +226,7 @@ def test_claim_for_a_feasible_matrix_is_12a_with_its_margins(K: Array, seed: int
     plain = audited_distance(F, K, u, Q, Z, dtype=float)
     assert plain <= 2 * claim.distance + rounding_of_auditor(F, K, u, Q, Z)
     primal = ((F - K) ** 2).sum() / 2
-    assert claim.gap == pytest.approx(primal - dual_value(K, u, Q, Z), rel=1e-9)
+    assert claim.gap == pytest.approx(primal - Problem(K).dual_value(u, Q, Z), rel=1e-9)
 
 
 @examples
@@ -256,9 +261,9 @@ def test_rows_that_are_off_are_paid_for_with_a_large_multiplier() -> None:
     F[0, 0] += 1e-13
     u, Q, Z = np.full(n, -1e8), 2e8 * (1 - np.eye(n)), np.zeros((n, n))
     K = F - spread(u) - Q
-    _, bound = prove(Point(F, u, Q, Z), K, 0.0)
+    _, bound = prove(Problem(K), Point(F, u, Q, Z), 0.0)
     assert bound >= 0.99 * np.sqrt(2e8 * 1e-13)
-    _, without = prove(Point(np.eye(n), u, Q, Z), K, 0.0)
+    _, without = prove(Problem(K), Point(np.eye(n), u, Q, Z), 0.0)
     assert without <= 1e-6
 
 
@@ -266,7 +271,7 @@ def test_indefiniteness_of_Z_is_paid_for() -> None:
     """Z₋ of norm δ may hide δ‖F*‖ of the gap."""
     zero = np.zeros((3, 3))
     point = Point(np.full((3, 3), 1 / 3), np.zeros(3), zero, zero)
-    without, with_ = (prove(point, point.F, size)[1] for size in (0.0, 1e-6))
+    without, with_ = (prove(Problem(point.F), point, size)[1] for size in (0.0, 1e-6))
     assert without <= 1e-8
     assert with_ >= 0.99e-3
     assert indefiniteness_of(np.diag([1.0, -2e-3, 0.0])) == pytest.approx(2e-3, rel=1e-6)

@@ -180,7 +180,7 @@ X3 = iris().X[::10]
         (X3, {"n_components": 16}, "n_components=16 is more than n_samples=15"),
         (X3, {"affinity": "rbd"}, "affinity='rbd' is not known; valid names: .*nearest_neighbors"),
         (X3, {"normalization": "ncut"}, "normalization='ncut' is not known; valid names: .*normalized-cut"),
-        (X3, {"solver": "fast"}, "solver='fast' is not known; valid names: auto, conic"),
+        (X3, {"solver": "fast"}, "solver='fast' is not known; valid names: accelerated, auto, conic"),
         (X3, {"assign_labels": "qr"}, "assign_labels='qr' is not known; valid names"),
         (X3, {"tol": 0}, "tol must be a number > 0"),
         (X3, {"gamma": -1}, "gamma must be a number >= 0"),

@@ -22,16 +22,17 @@ from strategies import (
 )
 
 from ldssc.problem import (
-    close_doubly_stochastic,
-    close_semidefinite,
-    dual_value,
+    Problem,
     lowest_eigenvalue,
-    make_feasible,
     make_rows_exact,
-    recover,
     reduced_dual,
 )
 from ldssc.projections import spread
+
+
+def make_feasible(F: Any, *lowest: float) -> Any:
+    return Problem(F).make_feasible(F, *lowest)
+
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 CASES = load_cases()
@@ -87,9 +88,9 @@ def test_reduced_dual_is_the_dual_at_the_best_Z(K: Array, seed: int) -> None:
     u, Q, Z = random_multipliers(rng, len(K))
     at = reduced_dual(K, u, Q)
     size = 1 + np.linalg.norm(K) ** 2 + np.linalg.norm(spread(u) + Q) ** 2
-    assert abs(dual_value(K, u, Q, at.Z) - ((K**2).sum() / 2 - at.value)) <= 1e-12 * size
-    assert dual_value(K, u, Q, Z) <= dual_value(K, u, Q, at.Z) + 1e-12 * (size + np.linalg.norm(Z) ** 2)
-    assert np.abs(at.F - recover(K, u, Q, at.Z)).max() <= 1e-13 * size
+    assert abs(Problem(K).dual_value(u, Q, at.Z) - ((K**2).sum() / 2 - at.value)) <= 1e-12 * size
+    assert Problem(K).dual_value(u, Q, Z) <= Problem(K).dual_value(u, Q, at.Z) + 1e-12 * (size + np.linalg.norm(Z) ** 2)
+    assert np.abs(at.F - Problem(K).recover(u, Q, at.Z)).max() <= 1e-13 * size
     assert abs((at.F * at.Z).sum()) <= 1e-12 * size
     assert np.linalg.eigvalsh(at.Z)[0] >= -1e-12 * size
     np.testing.assert_allclose(at.gradient_u, 2 * (at.F.sum(axis=1) - 1), atol=1e-12 * size)
@@ -101,9 +102,9 @@ def test_weak_duality_no_dual_value_is_above_the_objective_of_a_feasible_matrix(
     """(3)"""
     rng = np.random.default_rng(seed)
     u, Q, Z = random_multipliers(rng, len(K))
-    size = np.linalg.norm(K) ** 2 + np.linalg.norm(recover(K, u, Q, Z)) ** 2 + np.abs(u).sum()
+    size = np.linalg.norm(K) ** 2 + np.linalg.norm(Problem(K).recover(u, Q, Z)) ** 2 + np.abs(u).sum()
     for F in (random_feasible(rng, len(K)), np.eye(len(K)), np.full_like(K, 1 / len(K))):
-        assert dual_value(K, u, Q, Z) <= objective(F, K) + 1e-13 * size
+        assert Problem(K).dual_value(u, Q, Z) <= objective(F, K) + 1e-13 * size
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -111,14 +112,14 @@ def test_strong_duality_at_the_exact_solution(case: ExactCase) -> None:
     """d(u, Q, Z) = ½‖F* − K‖² and F* = K + M + Q + Z (2)."""
     K, F, u, Q, Z = case.K, case.F, case.u, case.Q, case.Z
     size = 1 + np.linalg.norm(K) ** 2 + np.linalg.norm(Q) ** 2 + np.linalg.norm(Z) ** 2
-    assert dual_value(K, u, Q, Z) == pytest.approx(objective(F, K), abs=1e-14 * size)
-    assert np.abs(recover(K, u, Q, Z) - F).max() <= 1e-15 * size
+    assert Problem(K).dual_value(u, Q, Z) == pytest.approx(objective(F, K), abs=1e-14 * size)
+    assert np.abs(Problem(K).recover(u, Q, Z) - F).max() <= 1e-15 * size
 
 
 def test_dual_value_keeps_its_digits_where_K_is_large_and_the_multipliers_small() -> None:
     """½‖K‖² cancels: a K of size 1e8 must not drown a dual value of size 1."""
     K, zero = 1e8 * np.eye(4), np.zeros((4, 4))
-    assert dual_value(K, np.full(4, 1e-9), zero, zero) == pytest.approx(8e-9 - 8 * 0.1, rel=1e-12)
+    assert Problem(K).dual_value(np.full(4, 1e-9), zero, zero) == pytest.approx(8e-9 - 8 * 0.1, rel=1e-12)
 
 
 # --- repair
@@ -170,7 +171,7 @@ def test_make_feasible_believes_the_eigenvalue_it_is_given() -> None:
 def test_closing_on_either_side_gives_a_feasible_point_with_valid_multipliers(K: Array, seed: int) -> None:
     rng = np.random.default_rng(seed)
     _, Q, Z = random_multipliers(rng, len(K))
-    for point in (close_doubly_stochastic(K, Z), close_semidefinite(K, Q)):
+    for point in (Problem(K).close_doubly_stochastic(Z), Problem(K).close_semidefinite(Q)):
         assert_feasible(point.F)
         assert point.Q.min() >= 0
         assert np.linalg.eigvalsh(point.Z)[0] >= -1e-12 * (np.linalg.norm(K) + np.linalg.norm(Q) + np.linalg.norm(Z))
@@ -180,7 +181,7 @@ def test_closing_on_either_side_gives_a_feasible_point_with_valid_multipliers(K:
 def test_closing_at_the_exact_multipliers_gives_the_exact_matrix(case: ExactCase) -> None:
     """F* = Π_D(K + Z*) (6) and F* = 11ᵀ/n + (P(K + Q*)P)₊ (5)."""
     size = 1 + np.linalg.norm(case.K) + np.linalg.norm(case.Q) + np.linalg.norm(case.Z)
-    for point in (close_doubly_stochastic(case.K, case.Z), close_semidefinite(case.K, case.Q)):
+    for point in (Problem(case.K).close_doubly_stochastic(case.Z), Problem(case.K).close_semidefinite(case.Q)):
         assert np.linalg.norm(point.F - case.F) <= 1e-12 * size
 
 
@@ -189,7 +190,9 @@ def test_closing_does_not_depend_on_the_start_of_its_row_multiplier() -> None:
     K = zero_diagonal(np.random.default_rng(1), 12)
     Z = np.zeros_like(K)
     far = np.random.default_rng(2).normal(scale=100, size=12)
-    np.testing.assert_allclose(close_doubly_stochastic(K, Z, far).F, close_doubly_stochastic(K, Z).F, atol=1e-10)
+    np.testing.assert_allclose(
+        Problem(K).close_doubly_stochastic(Z, far).F, Problem(K).close_doubly_stochastic(Z).F, atol=1e-10
+    )
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -197,7 +200,7 @@ def test_closing_is_near_the_projection_when_the_entries_are_huge(seed: int) -> 
     """Large K: F* is the best vertex. The proof at Z = 0 may be weak, the doubly stochastic side must be right."""
     K = huge(np.random.default_rng(seed), 8)
     Z = np.zeros_like(K)
-    point = close_doubly_stochastic(K, Z)
+    point = Problem(K).close_doubly_stochastic(Z)
     recovered = np.maximum(K + spread(point.u), 0)
     assert np.abs(recovered.sum(axis=1) - 1).max() <= 1e-8
 

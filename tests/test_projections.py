@@ -128,7 +128,7 @@ def test_center_is_PAP_and_row_shift_projects_on_unit_rows(A: Array) -> None:
 @given(matrices, SEEDS)
 def test_semidefinite_projection_satisfies_its_optimality_conditions(A: Array, seed: int) -> None:
     """F = A + M + Z, F1 = 1, F ⪰ 0, Z ⪰ 0, ⟨F, Z⟩ = 0 characterise the projection (5); then ⟨A − F, Y − F⟩ ≤ 0."""
-    F, u, Z = project_semidefinite(A)
+    F, u, Z, _ = project_semidefinite(A)
     scale = 1e-12 * size(A)
     assert np.abs(F - (A + spread(u) + Z)).max() <= scale
     assert np.abs(F.sum(axis=1) - 1).max() <= scale
@@ -155,7 +155,7 @@ def test_semidefinite_projection_is_idempotent(A: Array) -> None:
 @given(matrices, SEEDS)
 def test_doubly_stochastic_projection_satisfies_its_optimality_conditions(A: Array, seed: int) -> None:
     """F = max(A + M, 0) with F1 = 1 characterises the projection (6); then ⟨A − F, Y − F⟩ ≤ 0 for Y in D."""
-    F, u, _ = project_doubly_stochastic(A)
+    F, u, *_ = project_doubly_stochastic(A)
     n = len(A)
     np.testing.assert_array_equal(F, np.maximum(A + spread(u), 0))
     assert np.abs(F.sum(axis=1) - 1).max() <= 1e-14 * n * size(A)
@@ -202,7 +202,7 @@ def test_conjugate_gradients_and_cholesky_give_the_same_projection(kind: Any, mo
 
 def test_doubly_stochastic_projection_starts_anywhere_and_leaves_the_start_alone() -> None:
     A = zero_diagonal(np.random.default_rng(1), 12)
-    F, u, steps = project_doubly_stochastic(A)
+    F, u, steps, _ = project_doubly_stochastic(A)
     far = np.random.default_rng(2).normal(scale=100, size=12)
     kept = far.copy()
     np.testing.assert_allclose(project_doubly_stochastic(A, far).F, F, atol=1e-12)

@@ -33,21 +33,34 @@ def inner(A: Matrix, B: Matrix) -> tuple[float, float]:
     return float(total), rounding(len(A)) * float(size) + np.finfo(np.float64).eps * abs(float(total))
 
 
-def row_excess(F: Matrix) -> Vector:
-    """F1 − 1, correct to the rounding of the long type."""
+def row_excess(F: Matrix, s: Vector | None = None) -> Vector:
+    """Fs − s (F1 − 1 without s), correct to the rounding of the long type."""
+    weight = np.ones(len(F), np.longdouble) if s is None else s.astype(np.longdouble)
     return np.concatenate(
-        [(F[rows].astype(np.longdouble).sum(axis=1) - 1).astype(np.float64) for rows in _row_blocks(len(F))]
+        [((F[rows] * weight).sum(axis=1) - weight[rows]).astype(np.float64) for rows in _row_blocks(len(F))]
     )
 
 
-def stationarity(F: Matrix, K: Matrix, u: Vector, Q: Matrix, Z: Matrix) -> tuple[float, float]:
-    """a = ‖F − (K + u1ᵀ + 1uᵀ + Q + Z)‖ and a bound on its rounding."""
+def trace_excess(F: Matrix, trace: float) -> float:
+    """tr F − trace."""
+    return float(F.diagonal().astype(np.longdouble).sum() - np.longdouble(trace))
+
+
+def stationarity(
+    F: Matrix, A: Matrix, u: Vector, Q: Matrix, Z: Matrix, s: Vector | None = None, tau: float = 0.0
+) -> tuple[float, float]:
+    """a = ‖F − (A + usᵀ + suᵀ + Q + Z + τI)‖ and a bound on its rounding."""
     total, size = np.longdouble(0), np.longdouble(0)
     column = u.astype(np.longdouble)
+    weight = np.ones(len(F), np.longdouble) if s is None else s.astype(np.longdouble)
     for rows in _row_blocks(len(F)):
-        G = K[rows].astype(np.longdouble) + column[rows, None] + column[None, :] + Q[rows] + Z[rows]
+        G = A[rows] + np.outer(column[rows], weight) + np.outer(weight[rows], column)
+        G += Q[rows]
+        G += Z[rows]
+        G[np.arange(len(G)), np.arange(rows.start, rows.stop)] += np.longdouble(tau)
         total += ((F[rows] - G) ** 2).sum(axis=1).sum()
-        size += (G**2).sum(axis=1).sum() + (K[rows] ** 2).sum() + (Q[rows] ** 2).sum() + (Z[rows] ** 2).sum()
-    reach = float(np.sqrt(size)) + 2 * float(np.sqrt(len(u))) * float(np.linalg.norm(u))
+        size += (G**2).sum(axis=1).sum() + (A[rows] ** 2).sum() + (Q[rows] ** 2).sum() + (Z[rows] ** 2).sum()
+    reach = float(np.sqrt(size)) + 2 * float(np.linalg.norm(u)) * float(np.linalg.norm(weight.astype(np.float64)))
+    reach += abs(tau) * float(np.sqrt(len(F)))
     a = float(np.sqrt(total))
     return a, rounding(len(F)) * (a + reach) + np.finfo(np.float64).eps * a

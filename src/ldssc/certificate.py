@@ -1,12 +1,12 @@
-"""The proof that comes with every answer: how far a matrix can be from the exact solution of (1).
+"""The proof that comes with every answer: how far a matrix can be from the exact solution of (1), (19), (20).
 
-For F feasible and any multipliers, with G = K + M + Q + Z, a = ‖F − G‖ and c = ⟨F, Q⟩ + ⟨F, Z⟩:
+For F feasible and any multipliers, with G = A + M + Q + Z + τI, a = ‖F − G‖ and c = ⟨F, Q⟩ + ⟨F, Z⟩:
 
     (11)   gap = ½a² + c
     (12a)  ‖F − F*‖ ≤ (a + √(a² + 4c)) / 2
 
-Rounding is part of it: sums are taken in the longest type and bounded, what the rows miss enters c, and so does what Z
-misses of being semidefinite.
+Rounding is part of it: sums are taken in the longest type and bounded, what the rows and the trace miss enters c, and so
+does what Z misses of being semidefinite.
 """
 
 from __future__ import annotations
@@ -17,22 +17,24 @@ from typing import Any
 import numpy as np
 import scipy.linalg as la
 
-from ldssc.accurate import inner, row_excess, stationarity
+from ldssc.accurate import inner, row_excess, stationarity, trace_excess
 from ldssc.exceptions import InputError
-from ldssc.problem import Point, eigenvalue_margin, lowest_eigenvalue, make_feasible
-from ldssc.projections import EPS, gram, project_doubly_stochastic, project_semidefinite, split, spread
-from ldssc.validation import Matrix, Vector, as_matrix, check_affinity, check_finite, check_square
+from ldssc.problem import Point, Problem, eigenvalue_margin, lowest_eigenvalue
+from ldssc.projections import EPS, eigenvalues, eigh, gram, project_doubly_stochastic, project_semidefinite, split
+from ldssc.validation import Matrix, Vector, as_matrix, check_affinity, check_finite, check_square, check_weights
 
 _ROWS = 1e-12  # rows further off than this are repaired before anything is proven
 _FIT_STEPS = 200
+_LARGEST = 1e100
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
     """What was measured on a matrix F, and what that proves.
 
-    `distance` is a proven upper bound on ‖F − F*‖ / ‖F‖, F* the exact solution. The others are largest row-sum error,
-    size of the lowest negative entry, size of the lowest negative eigenvalue, and duality gap (11).
+    `distance` is a proven upper bound on ‖F − F*‖ / ‖F‖, F* the exact solution; with weights both are the G of (19). The
+    others are largest row-sum error, size of the lowest negative entry, size of the lowest negative eigenvalue, error of
+    the trace where one is prescribed, and duality gap (11).
     """
 
     row_sum: float
@@ -41,53 +43,97 @@ class Certificate:
     gap: float
     distance: float
     note: str = ""
+    trace: float = 0.0
 
     def __str__(self) -> str:
         return (
-            f"proven within {self.distance:.2e} of the exact matrix (relative Frobenius distance); rows sum to one "
-            f"within {self.row_sum:.1e}, no entry below {-self.negativity + 0.0:.1e}, no eigenvalue below "
-            f"{-self.indefiniteness + 0.0:.1e}, duality gap {self.gap:.2e}" + (f"; {self.note}" if self.note else "")
+            f"proven within {self.distance:.2e} of the exact matrix (relative Frobenius distance); rows sum to one within "
+            f"{self.row_sum:.1e}, lowest entry {-self.negativity:.1e}, lowest eigenvalue {-self.indefiniteness:.1e}, "
+            f"duality gap {self.gap:.2e}" + (f"; {self.note}" if self.note else "")
         )
 
 
-def certify(F: Any, K: Any, u: Any = None, Q: Any = None, Z: Any = None) -> Certificate:
+def certify(
+    F: Any,
+    K: Any,
+    u: Any = None,
+    Q: Any = None,
+    Z: Any = None,
+    *,
+    weights: Any = None,
+    trace: float | None = None,
+    tau: float = 0.0,
+) -> Certificate:
     """Prove how near F is to the solution of (1) for K, by (12a); for any F, from any tool.
 
     An F that is not feasible is repaired first and the repair's length is added to the distance. A Q or Z that is no
     multiplier is made one. Multipliers that are missing are found: exactly where only one of Q and Z is missing,
     and from the face on which F lies where both are; `note` says what was done.
+
+    With `weights` (19), F is the matrix with Fw = 1, and the multipliers and the distance belong to G = diag(√w) F diag(√w);
+    with `trace` (20), tr G = trace and `tau` is its multiplier.
     """
-    K = check_affinity(K)
-    F = _same_shape(F, K, "F")
+    problem = pose(K, weights, trace)
     notes: list[str] = []
-    u, Q, Z = _multipliers(F, K, u, Q, Z, notes)
+    given = weigh(_same_shape(F, problem, "F"), problem.s)
+    G = _symmetric(given)
+    moved = float(la.norm(given - G))
+    if moved > 0:
+        notes.append(f"F is not symmetric: proven for its symmetric part at distance {moved:.1e}")
+    u, Q, Z = _multipliers(G, problem, u, Q, Z, tau, notes)
+    return certify_point(problem, Point(G, u, Q, Z, tau), notes, moved)
+
+
+def pose(K: Any, weights: Any = None, trace: float | None = None) -> Problem:
+    """The checked problem: A = diag(√w) K diag(√w)."""
+    K = check_affinity(K)
+    s = None if weights is None else np.sqrt(check_weights(weights, len(K)))
+    if trace is not None and not 1 <= float(trace) <= len(K):
+        raise InputError(f"trace={trace} is impossible: a feasible matrix has a trace between 1 and n = {len(K)}")
+    return Problem(weigh(K, s), s, None if trace is None else float(trace))
+
+
+def weigh(F: Matrix, s: Vector | None) -> Matrix:
+    """diag(s) F diag(s)."""
+    return F if s is None else np.asarray(F * s[:, None] * s[None, :])
+
+
+def certify_point(problem: Problem, point: Point, notes: list[str], moved: float = 0.0) -> Certificate:
+    """The certificate of a matrix with multipliers, in the letters of (19): F here is G there.
+
+    `moved` is how far F is from the matrix that was asked about.
+    """
+    F = point.F
     lowest = lowest_eigenvalue(F)
     feasible = F
-    if not _is_feasible(F, lowest):
-        feasible = make_feasible(F, lowest)
+    if not _is_feasible(problem, F, lowest):
+        feasible = problem.make_feasible(F, lowest)
         notes.append(f"F is not feasible: proven for a repaired matrix at distance {la.norm(F - feasible):.1e}")
-    gap, bound = prove(Point(feasible, u, Q, Z), K, indefiniteness_of(Z))
+    gap, bound = prove(problem, point._replace(F=feasible), indefiniteness_of(point.Z))
     size = float(la.norm(F))
-    moved = 0.0 if feasible is F else float(la.norm(F - feasible)) * (1 + 8 * EPS)
+    moved += 0.0 if feasible is F else float(la.norm(F - feasible))
     return Certificate(
-        row_sum=float(np.abs(row_excess(F)).max()),
+        row_sum=float(np.abs(row_excess(F, problem.s) / problem.weight).max()),
         negativity=max(0.0, -float(F.min())),
         indefiniteness=max(0.0, -lowest),
         gap=gap,
-        distance=(bound + moved) / size if size > 0 else float("inf"),
+        distance=(bound + moved * (1 + 8 * EPS)) / size if size > 0 else float("inf"),
         note="; ".join(notes),
+        trace=0.0 if problem.trace is None else abs(trace_excess(F, problem.trace)),
     )
 
 
-def prove(point: Point, K: Matrix, indefiniteness: float) -> tuple[float, float]:
+def prove(problem: Problem, point: Point, indefiniteness: float) -> tuple[float, float]:
     """The gap (11) and the bound (12a) on ‖F − F*‖, for a feasible F; `indefiniteness` bounds ‖Z₋‖."""
-    F, u, Q, Z = point
-    r = row_excess(F)
-    a, a_rounding = stationarity(F, K, u, Q, Z)
+    F, u, Q, Z, tau = point
+    r = row_excess(F, problem.s)
+    a, a_rounding = stationarity(F, problem.A, u, Q, Z, problem.s, tau)
     (signs, signs_rounding), (kernel, kernel_rounding) = inner(F, Q), inner(F, Z)
-    # F − diag(r) has unit rows: it is the feasible matrix that the bound speaks of
-    miss = float(la.norm(r))
-    on_diagonal = float(np.abs(r) @ (Q.diagonal() + np.abs(Z.diagonal())))
+    # F − diag(r/s) has the right rows: it is the feasible matrix that the bound speaks of
+    d = np.abs(r / problem.weight)
+    excess = 0.0 if problem.trace is None else abs(trace_excess(F, problem.trace)) + float(d.sum())
+    miss = float(la.norm(d)) + excess
+    on_diagonal = float(d @ (Q.diagonal() + np.abs(Z.diagonal()))) + abs(tau) * excess
     c = max(signs, 0.0) + max(kernel, 0.0) + signs_rounding + kernel_rounding + 2 * abs(float(u @ r)) + on_diagonal
     # x² ≤ ax + c + ⟨F*, Z₋⟩ with ⟨F*, Z₋⟩ ≤ (‖F‖ + x)‖Z₋‖
     slope = a + a_rounding + miss + indefiniteness
@@ -95,72 +141,107 @@ def prove(point: Point, K: Matrix, indefiniteness: float) -> tuple[float, float]
     return a * a / 2 + c, (slope + float(np.sqrt(slope * slope + 4 * c_all))) / 2 + miss
 
 
+def rough_bound(problem: Problem, point: Point) -> float:
+    """(12a)/‖F‖ in plain arithmetic, to compare candidates by; nothing is proven by it."""
+    F, u, Q, Z, tau = point
+    a = float(la.norm(F - problem.recover(u, Q, Z, tau)))
+    c = max(0.0, float(np.vdot(F, Q) + np.vdot(F, Z)))
+    return (a + float(np.sqrt(a * a + 4 * c))) / 2 / float(la.norm(F))
+
+
 def indefiniteness_of(Z: Matrix) -> float:
     """A bound on ‖Z₋‖, the negative part of Z: as computed, and what the computation may have missed."""
     size = float(la.norm(Z))
     if size == 0:
         return 0.0
-    w = la.eigvalsh(Z, driver="evd", check_finite=False)
+    w = eigenvalues(Z)
     return float(la.norm(np.minimum(w, 0))) + 8 * EPS * size
 
 
-def _is_feasible(F: Matrix, lowest: float) -> bool:
-    off = float(np.abs(row_excess(F)).max())
+def _is_feasible(problem: Problem, F: Matrix, lowest: float) -> bool:
+    off = float(np.abs(row_excess(F, problem.s) / problem.weight).max())
+    if problem.trace is not None:
+        off = max(off, abs(trace_excess(F, problem.trace)) / len(F))
     return bool(F.min() >= 0 and off <= _ROWS and lowest >= eigenvalue_margin(len(F)) + off)
 
 
-def _same_shape(value: Any, K: Matrix, name: str) -> Matrix:
-    A = check_square(as_matrix(value, name), name)
-    if A.shape != K.shape:
-        raise InputError(f"{name} has shape {A.shape} and K has {K.shape}; they must be equal")
-    return np.asarray((A + A.T) / 2)
+def _same_shape(value: Any, problem: Problem, name: str) -> Matrix:
+    B = check_square(as_matrix(value, name), name)
+    if B.shape != problem.A.shape:
+        raise InputError(f"{name} has shape {B.shape} and K has {problem.A.shape}; they must be equal")
+    _check_size(B, name)
+    return B
 
 
-def _multipliers(F: Matrix, K: Matrix, u: Any, Q: Any, Z: Any, notes: list[str]) -> tuple[Vector, Matrix, Matrix]:
+def _symmetric(B: Matrix) -> Matrix:
+    return B if np.array_equal(B, B.T) else np.asarray((B + B.T) / 2)
+
+
+def _check_size(B: Matrix | Vector, name: str) -> None:
+    if (largest := float(np.abs(B).max())) > _LARGEST:
+        raise InputError(f"{name} has entries as large as {largest:.3g}, whose squares overflow; nothing can be proven")
+
+
+def _multipliers(
+    F: Matrix, problem: Problem, u: Any, Q: Any, Z: Any, tau: float, notes: list[str]
+) -> tuple[Vector, Matrix, Matrix]:
     """Valid multipliers from what was given: Q ≥ 0, Z ⪰ 0, the missing ones found."""
+    A, s = problem.A, problem.s
     if u is not None:
-        u = np.array(u, dtype=np.float64)
-        if u.shape != (len(K),):
-            raise InputError(f"u must hold one number a row, {len(K)} in all, and has shape {u.shape}")
+        try:
+            u = np.array(u)
+            u = u.astype(np.float64, casting="same_kind" if u.dtype.kind in "fiub" else "safe")
+        except (TypeError, ValueError) as error:
+            raise InputError(f"u must hold real numbers, one a row: {error}") from error
+        if u.shape != (len(A),):
+            raise InputError(f"u must hold one number a row, {len(A)} in all, and has shape {u.shape}")
         check_finite(u, "u")
+        _check_size(u, "u")
     if Q is not None:
-        Q = _same_shape(Q, K, "Q")
+        Q = _symmetric(_same_shape(Q, problem, "Q"))
         if Q.min() < 0:
             notes.append(f"Q had entries down to {Q.min():.1e}, set to zero")
             Q = np.maximum(Q, 0)
     if Z is not None:
-        Z = _same_shape(Z, K, "Z")
-        if la.eigvalsh(Z)[0] < -1e-10 * (
-            la.norm(K) + la.norm(Z)
-        ):  # less than that is rounding, and priced in the bound
+        Z = _symmetric(_same_shape(Z, problem, "Z"))
+        if eigenvalues(Z)[0] < -1e-10 * (
+            1 + la.norm(A) + la.norm(Z)
+        ):  # less than that is rounding, priced in the bound
             Z = split(Z).plus
             notes.append("Z was not positive semidefinite: replaced by its semidefinite part")
+    shifted = A + tau * np.eye(len(A)) if tau else A
     if Q is None and Z is None:
         notes.append("Q and Z found from the face of F")
-        Z = _fit_kernel(F, K)
+        Z = _fit_kernel(F, shifted, s)
     if Q is None:
-        _, u, _ = project_doubly_stochastic(K + Z)
-        Q = np.maximum(-(K + Z + spread(u)), 0)
+        u = project_doubly_stochastic(shifted + Z, s=s).u
+        Q = np.maximum(-Problem(shifted, s).recover(u, Z, 0 * Z), 0)
         notes.append("u and Q are the best ones for Z")
     elif Z is None:
-        _, u, Z = project_semidefinite(K + Q)
+        _, u, Z, _ = project_semidefinite(shifted + Q, s=s)
         Z = split(Z).plus
         notes.append("u and Z are the best ones for Q")
     elif u is None:
-        rest = (F - K - Q - Z).sum(axis=1)
-        u = (rest - rest.sum() / (2 * len(K))) / len(K)
+        u = fit_rows(F - shifted - Q - Z, s)
         notes.append("u fitted by least squares")
     return u, Q, Z
 
 
-def _fit_kernel(F: Matrix, K: Matrix) -> Matrix:
-    """Z = N Y Nᵀ on the null space N of F: accelerated gradient on (7) within it, whose gradient is NᵀΠ_D(K + Z)N."""
-    w, U = la.eigh(F)
+def fit_rows(R: Matrix, s: Vector | None = None) -> Vector:
+    """The u for which usᵀ + suᵀ is nearest to R."""
+    weight = np.ones(len(R)) if s is None else s
+    rest = R @ weight / (weight @ weight)
+    return np.asarray(rest - (weight @ rest) / (2 * (weight @ weight)) * weight)
+
+
+def _fit_kernel(F: Matrix, A: Matrix, s: Vector | None) -> Matrix:
+    """Z = N Y Nᵀ on the null space N of F: accelerated gradient on (7) within it, whose gradient is NᵀΠ_D(A + Z)N."""
+    w, U = eigh(F)
     N = U[:, w <= 1e-5]
     Y = previous = np.zeros((N.shape[1], N.shape[1]))
     u, momentum = None, 1.0
     for _ in range(_FIT_STEPS if N.shape[1] else 0):
-        D, u, _ = project_doubly_stochastic(K + N @ Y @ N.T, u)
+        D, u, _, _ = project_doubly_stochastic(A + N @ Y @ N.T, u, s)
         new = split(Y - N.T @ D @ N).plus
         if float(la.norm(new - previous)) <= 1e-14 * (1 + float(la.norm(new))):
             break
@@ -168,5 +249,5 @@ def _fit_kernel(F: Matrix, K: Matrix) -> Matrix:
             momentum = 1.0
         step = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
         Y, previous, momentum = new + (momentum - 1) / step * (new - previous), new, step
-    roots, vectors = la.eigh(previous) if len(previous) else (np.zeros(0), previous)
+    roots, vectors = eigh(previous) if len(previous) else (np.zeros(0), previous)
     return gram(N @ (vectors * np.sqrt(np.maximum(roots, 0))))

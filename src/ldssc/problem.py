@@ -1,39 +1,142 @@
-"""The convex problem (1) as an object: dual values, recovery of F, and its repair into a feasible matrix.
+"""The convex problem (1) as an object, with its weights (19) and its trace (20): dual value, repair, closing.
 
-    (1)  minimise ½‖F − K‖²  subject to  F = Fᵀ, F1 = 1, F ≥ 0, F ⪰ 0
+    (1)   minimise ½‖F − K‖²  subject to  F = Fᵀ, F1 = 1, F ≥ 0, F ⪰ 0
+    (19)  with weights w, s = √w: the same for A = diag(s)K diag(s) with Fs = s; (20) with tr F = trace besides
 
-u, Q ≥ 0 and Z ⪰ 0 are the multipliers of the rows, the signs and the semidefiniteness, and M = u1ᵀ + 1uᵀ. Nothing here
-knows about solving or clustering.
+u, Q ≥ 0, Z ⪰ 0 and τ are the multipliers of the rows, the signs, the semidefiniteness and the trace; M = usᵀ + suᵀ.
+Nothing here knows about solving or clustering.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg as la
 
 from ldssc.accurate import row_excess
 from ldssc.projections import (
     EPS,
     Eigh,
     balance,
+    eigenvalues,
     eigh,
+    ones_of,
     project_doubly_stochastic,
     project_semidefinite,
     split,
     spread,
+    uniform,
 )
 from ldssc.validation import Matrix, Vector
 
 
 class Point(NamedTuple):
-    """A matrix with its multipliers. From `close_*`, F is feasible in (1) up to rounding."""
+    """A matrix with its multipliers. From `close_*`, F is feasible up to rounding."""
 
     F: Matrix
     u: Vector
     Q: Matrix
     Z: Matrix
+    tau: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A = diag(s)K diag(s), s = √w (None: all ones, then A = K), and the trace, if it is prescribed."""
+
+    A: Matrix
+    s: Vector | None = None
+    trace: float | None = None
+
+    def __len__(self) -> int:
+        return len(self.A)
+
+    @property
+    def weight(self) -> Vector:
+        """s, written out."""
+        return ones_of(self.A, self.s)
+
+    def interior(self) -> Matrix:
+        """A feasible matrix that is positive definite: I, or with a trace aP + ssᵀ/‖s‖², a = (trace − 1)/(n − 1)."""
+        n = len(self)
+        if self.trace is None:
+            return np.eye(n)
+        a = (self.trace - 1) / (n - 1) if n > 1 else 1.0
+        return a * np.eye(n) + (1 - a) * uniform(n, self.s)
+
+    def recover(self, u: Vector, Q: Matrix, Z: Matrix, tau: float = 0.0) -> Matrix:
+        """F = A + M + Q + Z + τI (2): what the multipliers say that F is, feasible only at the solution."""
+        return self.A + self._change(u, Q, Z, tau)
+
+    def _change(self, u: Vector, Q: Matrix, Z: Matrix, tau: float) -> Matrix:
+        change = spread(u, self.s) + Q + Z
+        if tau:
+            change.flat[:: len(change) + 1] += tau
+        return change
+
+    def dual_value(self, u: Vector, Q: Matrix, Z: Matrix, tau: float = 0.0) -> float:
+        """½‖A‖² − ½‖A + M + Q + Z + τI‖² + 2·sᵀu + τ·trace (3), never above ½‖F − A‖² of a feasible F."""
+        change = self._change(u, Q, Z, tau)
+        constant = 2 * float(self.weight @ u) + tau * (self.trace or 0.0)
+        return constant - float(np.vdot(self.A, change) + np.vdot(change, change) / 2)
+
+    def close_doubly_stochastic(self, Z: Matrix, u: Vector | None = None, tau: float = 0.0) -> Point:
+        """A feasible point from Z alone: F = Π_D(A + Z) (6), complementary to its own Q, then mended (13)."""
+        B = self.A + Z
+        F, u, _, tau = project_doubly_stochastic(B, u, self.s, self.trace, tau)
+        B = B + spread(u, self.s)
+        B.flat[:: len(B) + 1] += tau
+        return Point(self.make_feasible(F), u, np.maximum(-B, 0), Z, tau)
+
+    def close_semidefinite(self, Q: Matrix, eigh: Eigh = eigh) -> Point:
+        """A feasible point from Q alone: the projection of A + Q on the semidefinite side (5), (20), then mended (13a)."""
+        F, u, Z, tau = project_semidefinite(self.A + Q, eigh, self.s, self.trace)
+        return Point(self.make_feasible(F), u, Q, Z, tau)
+
+    def make_feasible(self, F: Matrix, lowest: float | None = None) -> Matrix:
+        """A matrix near F that is feasible, rounding margins included, whatever F is.
+
+        Rows by diagonal scaling (or by projection where they are far off), signs by mixing in ssᵀ/‖s‖² (13a),
+        semidefiniteness by mixing in I (13); with a trace both by mixing in `interior`. `lowest` is the smallest
+        eigenvalue of F, where it is known.
+        """
+        n = len(F)
+        F = (F + F.T) / 2
+        off = float(np.abs(F @ self.weight - self.weight).max())
+        if self.trace is not None:
+            off = max(off, abs(float(np.trace(F)) - self.trace))
+        if off > 1e-9:
+            F, lowest = project_doubly_stochastic(F, s=self.s, trace=self.trace).F, None
+        F = balance(F, self.s)
+        if F.min() < 0:
+            F, kept = self._without_signs(F)
+            lowest = None if lowest is None else kept * lowest
+        before = F.diagonal().copy()
+        F = self._true_rows(F)
+        lowest = None if lowest is None else lowest - float(np.abs(F.diagonal() - before).max())
+        lowest = lowest_eigenvalue(F) if lowest is None else lowest
+        # both decompositions, this one and an auditor's, may be off by the margin
+        if (shortfall := 4 * eigenvalue_margin(n) - lowest) > 0:
+            a = 1.0 if self.trace is None else (self.trace - 1) / max(n - 1, 1)
+            t = shortfall / (a + shortfall)
+            F = (1 - t) * F + t * self.interior()
+        return self._true_rows(F)
+
+    def _without_signs(self, F: Matrix) -> tuple[Matrix, float]:
+        """Mix in a positive matrix until no entry is negative (13a); with it the share of F that is kept."""
+        E = uniform(len(F), self.s) if self.trace is None else self.interior()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            nu = float(np.max(np.where(F < 0, -F / E, 0)))
+        t = nu / (1 + nu) if np.isfinite(nu) else 1.0
+        return np.maximum((1 - t) * F + t * E, 0), 1 - t
+
+    def _true_rows(self, F: Matrix) -> Matrix:
+        """Put the last rounding of each row on the diagonal, where it fits."""
+        diagonal = F.diagonal() - row_excess(F, self.s) / self.weight
+        F = F.copy()
+        F.flat[:: len(F) + 1] = np.maximum(diagonal, 0)
+        return F
 
 
 class ReducedDual(NamedTuple):
@@ -45,23 +148,12 @@ class ReducedDual(NamedTuple):
     Z: Matrix
 
 
-def dual_value(K: Matrix, u: Vector, Q: Matrix, Z: Matrix) -> float:
-    """d(u, Q, Z) = ½‖K‖² − ½‖K + M + Q + Z‖² + 2·1ᵀu (3), never above ½‖F − K‖² of a feasible F."""
-    change = spread(u) + Q + Z
-    return float(2 * u.sum() - np.vdot(K, change) - np.vdot(change, change) / 2)
-
-
 def reduced_dual(K: Matrix, u: Vector, Q: Matrix, eigh: Eigh = eigh) -> ReducedDual:
     """½‖(K + M + Q)₊‖² − 2·1ᵀu (4), which the paper minimises over u and Q ≥ 0; one eigendecomposition."""
     parts = split(K + spread(u) + Q, eigh)
     F = parts.plus
     value = float(np.square(parts.values[parts.values > 0]).sum() / 2 - 2 * u.sum())
     return ReducedDual(value, 2 * (F.sum(axis=1) - 1), F, parts.minus)
-
-
-def recover(K: Matrix, u: Vector, Q: Matrix, Z: Matrix) -> Matrix:
-    """F = K + M + Q + Z (2): what the multipliers say that F is, feasible only at the solution."""
-    return K + spread(u) + Q + Z
 
 
 def eigenvalue_margin(n: int) -> float:
@@ -71,54 +163,9 @@ def eigenvalue_margin(n: int) -> float:
 
 def lowest_eigenvalue(F: Matrix) -> float:
     """The smallest eigenvalue of a symmetric matrix, as computed."""
-    return float(la.eigvalsh(F, driver="evd", check_finite=False)[0])
+    return float(eigenvalues(F)[0])
 
 
-def make_feasible(F: Matrix, lowest: float | None = None) -> Matrix:
-    """A matrix near F that is feasible in (1), rounding margins included, whatever F is.
-
-    Rows by diagonal scaling (or by projection where they are far off), signs by mixing in 11ᵀ/n (13a), semidefiniteness
-    by mixing in I (13). `lowest` is the smallest eigenvalue of F, where it is known.
-    """
-    n = len(F)
-    F = (F + F.T) / 2
-    if float(np.abs(F.sum(axis=1) - 1).max()) > 1e-9:
-        F, lowest = project_doubly_stochastic(F).F, None
-    F = balance(F)
-    if (nu := float(-F.min())) > 0:
-        t = n * nu / (1 + n * nu)
-        F = np.maximum((1 - t) * F + t / n, 0)
-        lowest = None if lowest is None else (1 - t) * lowest
-    lowest = lowest_eigenvalue(F) if lowest is None else lowest
-    # both decompositions, this one and an auditor's, may be off by the margin
-    if (shortfall := 4 * eigenvalue_margin(n) - lowest) > 0:
-        t = shortfall / (1 + shortfall)
-        F = (1 - t) * F
-        F.flat[:: n + 1] += t
-    return _true_rows(F)
-
-
-def make_rows_exact(F: Matrix) -> Matrix:
-    """An F ≥ 0 whose rows are nearly one, with rows that are one up to rounding."""
-    return _true_rows(balance(F))
-
-
-def _true_rows(F: Matrix) -> Matrix:
-    """Put the last rounding of each row on the diagonal, where it fits: they then sum to one to the last bit."""
-    diagonal = F.diagonal() - row_excess(F)
-    F.flat[:: len(F) + 1] = np.maximum(diagonal, 0)
-    return F
-
-
-def close_doubly_stochastic(K: Matrix, Z: Matrix, u: Vector | None = None) -> Point:
-    """A feasible point from Z alone: F = Π_D(K + Z) (6), complementary to its own Q, then mixed with I (13)."""
-    A = K + Z
-    F, u, _ = project_doubly_stochastic(A, u)
-    Q = np.maximum(-(A + spread(u)), 0)
-    return Point(make_feasible(F), u, Q, Z)
-
-
-def close_semidefinite(K: Matrix, Q: Matrix, eigh: Eigh = eigh) -> Point:
-    """A feasible point from Q alone: F = 11ᵀ/n + (P(K + Q)P)₊ (5), complementary to its own Z, then mixed (13a)."""
-    F, u, Z = project_semidefinite(K + Q, eigh)
-    return Point(make_feasible(F), u, Q, Z)
+def make_rows_exact(F: Matrix, s: Vector | None = None) -> Matrix:
+    """An F ≥ 0 whose rows are nearly right, with rows that are right up to rounding."""
+    return Problem(F, s)._true_rows(balance(F, s))

@@ -1,10 +1,15 @@
-"""Projections as pure functions: on S+, on the affine PSD set (5), on the doubly stochastic matrices D (6).
+"""Projections as pure functions: on S+, on the affine PSD set (5), (20), on the doubly stochastic matrices D (6).
 
-A, F are symmetric n x n; u is the multiplier of the rows, M = u1ᵀ + 1uᵀ; P = I − 11ᵀ/n centres.
+A, F are symmetric n x n and u is the multiplier of the rows. s = √w carries the weights of the points (19) and is None
+where all count once; then s = 1. The rows satisfy Fs = s, M = usᵀ + suᵀ, and P = I − ssᵀ/‖s‖² centres.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -15,22 +20,56 @@ from ldssc.validation import Matrix, Vector
 
 EPS = float(np.finfo(np.float64).eps)
 _DENSE_NEWTON = 200  # below this size a Cholesky factorisation beats conjugate gradients
-_MAX_NEWTON = 200
+_MAX_NEWTON = 300
+_LARGE = 30.0  # entries, beyond which the projection is approached through smaller ones
 
 
 class Eigh(Protocol):
-    """An eigendecomposition, (eigenvalues ascending, eigenvectors): solvers pass one that counts."""
+    """An eigendecomposition, (eigenvalues ascending, eigenvectors): solvers pass one that looks at the clock."""
 
     def __call__(self, A: Matrix, /) -> tuple[Vector, Matrix]: ...
 
 
+@dataclass
+class Tally:
+    """How many eigendecompositions were done, those for eigenvalues alone included."""
+
+    n_eig: int = 0
+
+
+_TALLY: ContextVar[Tally | None] = ContextVar("tally", default=None)
+
+
+@contextmanager
+def counting(tally: Tally) -> Iterator[Tally]:
+    """Within this context every eigendecomposition is added to the tally."""
+    token = _TALLY.set(tally)
+    try:
+        yield tally
+    finally:
+        _TALLY.reset(token)
+
+
+def _count() -> None:
+    if (tally := _TALLY.get()) is not None:
+        tally.n_eig += 1
+
+
 def eigh(A: Matrix, /) -> tuple[Vector, Matrix]:
     """All eigenpairs of a symmetric matrix; LAPACK's slower driver where the fast one fails."""
+    _count()
     try:
         w, U = la.eigh(A, driver="evd", check_finite=False)
     except la.LinAlgError:
+        _count()
         w, U = la.eigh(A, driver="ev", check_finite=False)
     return w, U
+
+
+def eigenvalues(A: Matrix) -> Vector:
+    """All eigenvalues of a symmetric matrix, ascending."""
+    _count()
+    return np.asarray(la.eigvalsh(A, driver="ev", check_finite=False))
 
 
 class Split(NamedTuple):
@@ -60,92 +99,227 @@ def split(A: Matrix, eigh: Eigh = eigh) -> Split:
     return Split(plus, minus, w)
 
 
-def center(A: Matrix) -> Matrix:
+def ones_of(A: Matrix, s: Vector | None) -> Vector:
+    """s, or the ones that it stands for."""
+    return np.ones(len(A)) if s is None else s
+
+
+def spread(u: Vector, s: Vector | None = None) -> Matrix:
+    """M = usᵀ + suᵀ."""
+    if s is None:
+        return u[:, None] + u[None, :]
+    M = u[:, None] * s[None, :]
+    return np.asarray(M + M.T)
+
+
+def center(A: Matrix, s: Vector | None = None) -> Matrix:
     """PAP, exactly symmetric for a symmetric A."""
-    mean = A.mean(axis=1)
-    return np.asarray(A - (mean[:, None] + mean[None, :]) + mean.mean())
+    s = ones_of(A, s)
+    mean = A @ s / (s @ s)
+    return np.asarray(A - spread(mean - (s @ mean) / (2 * (s @ s)) * s, s))
 
 
-def row_shift(A: Matrix) -> Vector:
-    """The u with (A + u1ᵀ + 1uᵀ)1 = 1: the projection on {F = Fᵀ, F1 = 1} is A + M."""
-    mean = A.mean(axis=1)
-    return np.asarray(-mean + (mean.mean() + 1 / len(A)) / 2)
+def row_shift(A: Matrix, s: Vector | None = None) -> Vector:
+    """The u with (A + usᵀ + suᵀ)s = s: the projection on {F = Fᵀ, Fs = s} is A + M."""
+    s = ones_of(A, s)
+    missing = (s - A @ s) / (s @ s)
+    return np.asarray(missing - (s @ missing) / (2 * (s @ s)) * s)
 
 
-def spread(u: Vector) -> Matrix:
-    """M = u1ᵀ + 1uᵀ."""
-    return u[:, None] + u[None, :]
+def uniform(n: int, s: Vector | None = None) -> Matrix:
+    """ssᵀ/‖s‖²: 11ᵀ/n where all points count once."""
+    return np.full((n, n), 1 / n) if s is None else np.outer(s, s / (s @ s))
 
 
 class SemidefiniteProjection(NamedTuple):
-    """(5): F = A + M + Z with F ⪰ 0, F1 = 1, Z ⪰ 0, ⟨F, Z⟩ = 0."""
+    """(5), (20): F = A + M + Z + τI with F ⪰ 0, Fs = s, Z ⪰ 0, ⟨F, Z⟩ = 0."""
 
     F: Matrix
     u: Vector
     Z: Matrix
+    tau: float
 
 
-def project_semidefinite(A: Matrix, eigh: Eigh = eigh) -> SemidefiniteProjection:
-    """The nearest matrix to A with F1 = 1 and F ⪰ 0: 11ᵀ/n + (PAP)₊, and its multipliers (5)."""
-    parts = split(center(A), eigh)
-    # F1 = 1 and Z1 = 0 hold to rounding of A; centring again removes what the decomposition left
-    return SemidefiniteProjection(center(parts.plus) + 1 / len(A), row_shift(A), center(parts.minus))
+def project_semidefinite(
+    A: Matrix, eigh: Eigh = eigh, s: Vector | None = None, trace: float | None = None
+) -> SemidefiniteProjection:
+    """The nearest matrix to A with Fs = s, F ⪰ 0: ssᵀ/‖s‖² + (PAP)₊ (5), and with tr F = trace the same of PAP + τI (20)."""
+    n = len(A)
+    if trace is None:
+        parts = split(center(A, s), eigh)
+        # Fs = s and Zs = 0 hold to rounding of A; centring again removes what the decomposition left
+        plus, minus, tau = center(parts.plus, s), center(parts.minus, s), 0.0
+    else:
+        aside = uniform(n, s)
+        far = 1 + float(la.norm(A))
+        w, U = eigh(center(A, s) - far * aside)  # s, the eigenvector to leave out, goes to the low end
+        tau = -_threshold(w[1:], trace - 1)
+        shifted = w[1:] + tau
+        keep = shifted > 0
+        plus = gram(U[:, 1:][:, keep] * np.sqrt(shifted[keep]))
+        minus = gram(U[:, 1:][:, ~keep] * np.sqrt(-shifted[~keep]))
+        plus, minus = center(plus, s), center(minus, s)
+    F = plus + uniform(n, s)
+    shift = row_shift(A if tau == 0 else A + tau * np.eye(n), s)
+    return SemidefiniteProjection(F, shift, minus, tau)
+
+
+def _threshold(w: Vector, total: float) -> float:
+    """The θ with Σ (w − θ)₊ = total, for w ascending."""
+    if not len(w):
+        return 0.0
+    sums = np.cumsum(w[::-1])
+    thetas = (sums - total) / np.arange(1, len(w) + 1)
+    count = int(np.flatnonzero(w[::-1] >= thetas)[-1])
+    return float(thetas[count])
 
 
 class DoublyStochasticProjection(NamedTuple):
-    """(6): F = max(A + u1ᵀ + 1uᵀ, 0), and the row multiplier u. `steps` counts Newton steps."""
+    """(6): F = max(A + usᵀ + suᵀ + τI, 0), and the multipliers u and τ. `steps` counts Newton steps."""
 
     F: Matrix
     u: Vector
     steps: int
+    tau: float = 0.0
 
 
-def project_doubly_stochastic(A: Matrix, u: Vector | None = None) -> DoublyStochasticProjection:
-    """The nearest matrix to A with F = Fᵀ, F1 = 1, F ≥ 0 (6), by semismooth Newton on its dual.
+def project_doubly_stochastic(
+    A: Matrix, u: Vector | None = None, s: Vector | None = None, trace: float | None = None, tau: float = 0.0
+) -> DoublyStochasticProjection:
+    """The nearest matrix to A with F = Fᵀ, Fs = s, F ≥ 0 (6), and tr F = trace if given, by semismooth Newton on its dual.
 
-    Minimises the convex h(u) = ½‖max(A + u1ᵀ + 1uᵀ, 0)‖² − 2·1ᵀu, whose gradient is 2(F1 − 1). The rows of F sum to
-    one up to the rounding of A; `balance` takes care of the last digits.
+    Minimises the convex h(u, τ) = ½‖max(A + usᵀ + suᵀ + τI, 0)‖² − 2·sᵀu − τ·trace, whose gradient is 2(Fs − s) and
+    tr F − trace. The rows are right up to the rounding of A; `balance` takes care of the last digits.
     """
     n = len(A)
-    u = row_shift(A) if u is None else u.copy()
-    floor = EPS * np.sqrt(n) * (1 + float(np.abs(A).max()))
-    F, r, h = _rows(A, u)
-    steps = 0
-    while (size := float(np.abs(r).max())) > floor and steps < _MAX_NEWTON:
-        v = _newton_direction(F, r)
-        slope = 2 * float(r @ v)
-        step = 1.0
-        while True:
-            trial = _rows(A, u + step * v)
-            if float(np.abs(trial[1]).max()) <= size / 2 or trial[2] <= h + 1e-4 * step * slope:
-                break
-            step /= 2
-            if step < 1e-10:
-                return DoublyStochasticProjection(F, u, steps)  # rounding: no better point can be told apart
-        u = u + step * v
-        F, r, h = trial
+    weight = ones_of(A, s)
+    if u is None:
+        u, tau = _first_guess(A, s, trace)
+    now = _rows(A, u, tau, s, weight, trace)
+    steps = idle = 0
+    while now.size > 0 and steps < _MAX_NEWTON and idle < 3:
+        v, delta = _newton_direction(now, s, trace)
+        step, trial = _line_search(
+            lambda t, v=v, d=delta: _rows(A, u + t * v, tau + t * d, s, weight, trace), now, v, delta
+        )
+        floor = 4 * EPS * np.sqrt(n) * (1 + float(np.abs(A).max()) + float(np.abs(u).max()))
+        if now.size <= floor and trial.size > now.size / 2:
+            break
+        idle = idle + 1 if trial.size > 0.99 * now.size and step < 1e-6 else 0
+        u, tau, now = u + step * v, tau + step * delta, trial
         steps += 1
-    return DoublyStochasticProjection(F, u, steps)
+    return DoublyStochasticProjection(now.F, u, steps, tau)
 
 
-def _rows(A: Matrix, u: Vector) -> tuple[Matrix, Vector, float]:
-    """F, the row residual F1 − 1 and h(u)."""
-    F = A + spread(u)
+def _first_guess(A: Matrix, s: Vector | None, trace: float | None) -> tuple[Vector, float]:
+    """The multipliers if nothing were clipped; of large matrices, those of a tenth of it, times ten.
+
+    A large A is nearly an assignment problem, in whose dual the support changes many times on a straight way.
+    """
+    u = row_shift(A, s)
+    if float(np.abs(A + spread(u, s)).max()) <= _LARGE:
+        return u, 0.0
+    smaller = project_doubly_stochastic(A / 10, None, s, trace)
+    return 10 * smaller.u, 10 * smaller.tau
+
+
+def _line_search(at: Callable[[float], _Rows], start: _Rows, v: Vector, delta: float) -> tuple[float, _Rows]:
+    """A step along a Newton direction, by the sign of the slope alone: values of h cancel where A is large.
+
+    h is convex, so a slope of less than half the size is progress; one that is still steep asks for a longer step: where
+    the support falls apart h is linear over long ways.
+    """
+    low, high, step = 0.0, np.inf, 1.0
+    slope = start.slope(v, delta)
+    for _ in range(60):
+        trial = at(step)
+        now = trial.slope(v, delta)
+        if abs(now) <= 0.5 * abs(slope) or trial.size <= start.size / 2:
+            break
+        if now < 0:
+            low = step
+        else:
+            high = step
+        step = 4 * step if np.isinf(high) else (low + high) / 2
+    return step, trial
+
+
+class _Rows(NamedTuple):
+    """F, and what its rows and its trace miss."""
+
+    F: Matrix
+    rows: Vector
+    excess: float
+
+    @property
+    def size(self) -> float:
+        return max(float(np.abs(self.rows).max()), abs(self.excess))
+
+    def slope(self, v: Vector, delta: float) -> float:
+        """Of h along (v, δ)."""
+        return 2 * float(self.rows @ v) + self.excess * delta
+
+
+def _rows(A: Matrix, u: Vector, tau: float, s: Vector | None, weight: Vector, trace: float | None) -> _Rows:
+    F = A + spread(u, s)
+    if trace is not None:
+        F.flat[:: len(F) + 1] += tau
     np.maximum(F, 0, out=F)
-    return F, F.sum(axis=1) - 1, float(np.vdot(F, F) / 2 - 2 * u.sum())
+    rows = F.sum(axis=1) if s is None else F @ s
+    return _Rows(F, rows - weight, 0.0 if trace is None else float(np.trace(F)) - trace)
 
 
-def _newton_direction(F: Matrix, r: Vector) -> Vector:
-    """Solve (diag(S1) + S + μI)v = −r with S the support of F; μ for bipartite parts and empty rows."""
-    S = (F > 0).astype(np.float64)
-    count = S.sum(axis=1)
-    mu = 1e-8 + min(1e-2, 1e-2 * float(np.abs(r).max()))
-    diagonal = np.maximum(count, 1) + mu
-    if len(r) <= _DENSE_NEWTON:
-        H = S
-        H.flat[:: len(r) + 1] += diagonal
-        return np.asarray(la.solve(H, -r, assume_a="pos", check_finite=False))
-    return _conjugate_gradients(S, diagonal, -r, tolerance=min(1e-2, float(np.abs(r).max())))
+def _newton_direction(at: _Rows, s: Vector | None, trace: float | None) -> tuple[Vector, float]:
+    """The Newton step in u and τ: J v + cδ = −(Fs − s), 2cᵀv + mδ = −(tr F − trace).
+
+    J = diag(S(s∘s)) + diag(s)S diag(s) + μI with S the support of F and μ for bipartite parts and empty rows, where it is
+    singular; c = s on the diagonal entries of the support, m of them.
+    """
+    J = _Support(at.F, at.size, s)
+    v = J.solve(-at.rows)
+    if trace is None:
+        return v, 0.0
+    on = (at.F.diagonal() > 0).astype(np.float64)
+    c = on * (1.0 if s is None else s)
+    w = J.solve(c)
+    schur = float(on.sum() - 2 * (c @ w))
+    delta = -(at.excess + 2 * float(c @ v)) / max(schur, 1e-8 * len(on))
+    return v - delta * w, delta
+
+
+class _Support:
+    """diag(S(s∘s)) + diag(s)S diag(s) + μI, and how to solve with it."""
+
+    def __init__(self, F: Matrix, size: float, s: Vector | None) -> None:
+        S = (F > 0).astype(np.float64)
+        if s is None:
+            count, unit = S.sum(axis=1), 1.0
+        else:
+            count, unit = S @ (s * s), float(s @ s) / len(s)
+            S *= s[:, None] * s[None, :]
+        mu = unit * (1e-8 + min(1e-2, 1e-2 * size))
+        self.S, self.diagonal = S, np.maximum(count, unit) + mu
+        self.tolerance = min(1e-2, size)
+        self.factor = None
+        if len(F) <= _DENSE_NEWTON:
+            S.flat[:: len(F) + 1] += self.diagonal
+            self.factor = _factor(S, float(self.diagonal.max()))
+
+    def solve(self, b: Vector) -> Vector:
+        """J⁻¹ b."""
+        if self.factor is not None:
+            return np.asarray(la.cho_solve(self.factor, b, check_finite=False))
+        return _conjugate_gradients(self.S, self.diagonal, b, self.tolerance)
+
+
+def _factor(J: Matrix, scale: float) -> tuple[Matrix, bool]:
+    """Cholesky of a semidefinite J, shifted by as little as rounding asks for."""
+    shift = 0.0
+    while True:
+        try:
+            return la.cho_factor(J + shift * np.eye(len(J)) if shift else J, check_finite=False)
+        except la.LinAlgError:
+            shift = max(10 * shift, 1e-12 * scale)
 
 
 def _conjugate_gradients(S: Matrix, diagonal: Vector, b: Vector, tolerance: float) -> Vector:
@@ -157,18 +331,23 @@ def _conjugate_gradients(S: Matrix, diagonal: Vector, b: Vector, tolerance: floa
     return np.asarray(v)
 
 
-def balance(F: Matrix) -> Matrix:
-    """diag(x) F diag(x) with unit rows, for an F whose rows are nearly one: keeps signs, zeros and semidefiniteness.
+def balance(F: Matrix, s: Vector | None = None) -> Matrix:
+    """diag(x) F diag(x) with rows s, for an F whose rows are nearly that: keeps signs, zeros and semidefiniteness.
 
-    Newton on x: with x = 1 + d, (diag(F1) + F)d = 1 − F1 to first order.
+    Newton on x: with x = 1 + d, (diag(s∘Fs) + diag(s)F diag(s))d = s∘(s − Fs) to first order.
     """
+    weight = ones_of(F, s)
     for _ in range(4):
-        r = F.sum(axis=1) - 1
-        if float(np.abs(r).max()) <= 4 * EPS:
+        rows = F @ weight
+        if (off := float(np.abs(rows - weight).max())) <= 4 * EPS:
             break
-        d = _conjugate_gradients(F, F.sum(axis=1) + EPS, -r, tolerance=1e-6)
+        weighted = F if s is None else F * weight[:, None] * weight[None, :]
+        d = _conjugate_gradients(weighted, weight * rows + EPS, weight * (weight - rows), tolerance=1e-6)
         if float(np.abs(d).max()) > 0.5:
-            break  # not nearly one: leave it to the projection
+            break  # not nearly right: leave it to the projection
         scaled = F * (1 + d)[:, None] * (1 + d)[None, :]
-        F = (scaled + scaled.T) / 2
+        scaled = (scaled + scaled.T) / 2
+        if float(np.abs(scaled @ weight - weight).max()) >= off:
+            break  # on a bipartite support the system is singular, and its rounding may win
+        F = scaled
     return F

@@ -25,8 +25,12 @@ ASYMMETRY = 1e-8
 def as_matrix(value: Any, name: str) -> Matrix:
     """A dense float64 copy-or-view of any real two-dimensional array, sparse ones included."""
     if sparse.issparse(value):
+        if value.ndim != 2:
+            raise InputError(f"{name} must have two dimensions, and has {value.ndim} (shape {value.shape})")
         require_memory(8.0 * value.shape[0] * value.shape[1], f"{name} as a dense array", "use fewer rows")
         value = value.toarray()
+    if np.ma.is_masked(value):
+        raise InputError(f"{name} has masked entries; fill or remove them first")
     try:
         array = np.asarray(value)
     except ValueError as error:  # ragged lists
@@ -131,3 +135,20 @@ def check_count(value: Any, name: str, *, low: int = 1, high: int | None = None,
         limit = f"{high_name}={high}" if high_name.isidentifier() else f"{high_name or 'the largest possible'}, {high}"
         raise InputError(f"{name}={value} is more than {limit}")
     return count
+
+
+def check_weights(value: Any, n: int) -> Vector:
+    """One positive finite weight a row."""
+    try:
+        weights = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"weights must be numbers, one a row: {error}") from error
+    if weights.shape != (n,):
+        raise InputError(f"weights must hold one number a row, {n} in all, and has shape {weights.shape}")
+    check_finite(weights, "weights")
+    if weights.min() <= 0:
+        i = int(weights.argmin())
+        raise InputError(
+            f"weights must be positive, and weights[{i}] is {weights[i]:g}; leave out rows that count nothing"
+        )
+    return weights

@@ -22,7 +22,7 @@ ROWS = ("none", "ratio-cut", "normalized-cut", "sinkhorn", "frobenius", "LD-SSC1
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """One small data set in place of the three."""
     moons = two_moons(30, random_state=0)
-    case = demo.Case(moons, "as they are", moons.X, 1.0, "the two features", slice(0, 2))
+    case = demo.Case(moons, "the two features", slice(0, 2))
     monkeypatch.setattr(demo, "_cases", lambda: [case])
 
 

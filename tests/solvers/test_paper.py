@@ -146,4 +146,4 @@ def test_result_states_memory_and_bytes_of_lbfgs() -> None:
         assert result.lbfgs_memory == module.MEMORY
         assert result.lbfgs_bytes == module.paper_bytes(9)
     K = random(np.random.default_rng(0), 9)
-    assert project(K, solver="auto", max_iter=3).lbfgs_bytes == ld_ssc2.paper_bytes(9)
+    assert project(K, solver="auto", max_iter=3).lbfgs_bytes is None

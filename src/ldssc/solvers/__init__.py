@@ -6,22 +6,29 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ldssc.certificate import pose
+from ldssc.exceptions import InputError
 from ldssc.memory import require_memory
 from ldssc.solvers import ld_ssc1, ld_ssc2
+from ldssc.solvers.accelerated import accelerated
 from ldssc.solvers.auto import auto
 from ldssc.solvers.base import Record, Result, Run, Solver, Status, solve
 from ldssc.solvers.conic import conic
-from ldssc.validation import check_affinity, check_choice, check_count, check_positive
+from ldssc.solvers.splitting import splitting
+from ldssc.validation import check_choice, check_count, check_positive
 
 __all__ = ["SOLVERS", "Record", "Result", "Status", "project"]
 
 #: name -> the solver and the arrays of n² doubles that it holds at its peak
 SOLVERS: dict[str, tuple[Solver, int]] = {
-    "auto": (auto, 40),
+    "auto": (auto, 30),
+    "accelerated": (accelerated, 14),
+    "splitting": (splitting, 30),
     "ld-ssc1": (ld_ssc1.ld_ssc1, 14),
     "ld-ssc2": (ld_ssc2.ld_ssc2, 40),
     "conic": (conic, 120),
 }
+_GENERAL = {"auto", "accelerated", "splitting"}
 _PAPER_ITERATIONS = {"ld-ssc1": ld_ssc1.OUTER, "ld-ssc2": ld_ssc2.ITERATIONS}
 
 
@@ -34,6 +41,8 @@ def project(
     time_limit: float | None = None,
     callback: Callable[[Record], object] | None = None,
     paper: bool = False,
+    weights: Any = None,
+    trace: float | None = None,
 ) -> Result:
     """Minimise ½‖F − K‖² over symmetric F with F1 = 1, F ≥ 0, F ⪰ 0 (1), and prove how near the answer is.
 
@@ -47,6 +56,8 @@ def project(
     callback : called with a `Record` after every proof; a true answer stops the run.
     paper : run "ld-ssc1" or "ld-ssc2" with the paper's iteration counts (100 rounds of 10; 20), proven at the end only.
         `result.iterate` is then the matrix that the paper clusters.
+    weights : how often each point counts (19); `result.F` then has Fw = 1, and is the F of the problem with repeated rows.
+    trace : prescribed trace of the G of (19), between 1 and n (20); G = F where there are no weights.
 
     Returns
     -------
@@ -61,11 +72,16 @@ def project(
     if paper:
         check_choice(solver, "solver (with paper=True)", _PAPER_ITERATIONS)
         max_iter = _PAPER_ITERATIONS[solver] if max_iter is None else max_iter
-    K = check_affinity(K)
+    if solver not in _GENERAL and (weights is not None or trace is not None):
+        raise InputError(
+            f"solver {solver!r} knows neither weights nor trace; use one of: {', '.join(sorted(_GENERAL))}"
+        )
+    problem = pose(K, weights, trace)
+    n = len(problem)
     function, arrays = SOLVERS[solver]
-    require_memory(8.0 * arrays * len(K) ** 2, f"solver {solver!r} at n = {len(K)}", _remedy(solver))
+    require_memory(8.0 * arrays * n**2, f"solver {solver!r} at n = {n}", _remedy(solver))
     run = Run(
-        K,
+        problem,
         tol,
         max_iter=math.inf if max_iter is None else max_iter,
         time_limit=math.inf if time_limit is None else time_limit,

@@ -1,7 +1,7 @@
 """The one loop of all solvers: it stops, records, proves, and keeps the best answer. A solver only steps.
 
-A solver is a function of a `Run`. It asks the run for eigendecompositions, hands it a `State` after every iteration,
-and returns when it can go no further. Stopping reaches it as an exception that it does not catch.
+A solver is a function of a `Run`. It asks the run for eigendecompositions, hands it a `State` after every iteration, and
+returns when it can go no further. Stopping reaches it as an exception that it does not catch.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg as la
 
-from ldssc.certificate import Certificate, certify, prove
-from ldssc.problem import Point, close_doubly_stochastic, close_semidefinite, dual_value, recover
-from ldssc.projections import EPS, Split, eigh, split
+from ldssc.certificate import Certificate, certify_point, prove, rough_bound, weigh
+from ldssc.problem import Point, Problem
+from ldssc.projections import EPS, Split, Tally, counting, eigh, split
 from ldssc.threads import threads_for
 from ldssc.validation import Matrix, Vector
 
@@ -37,7 +37,7 @@ class Status(Enum):
     TIME_LIMIT = "stopped at the time limit, before the tolerance was proven"
     STALLED = "no further progress: the best answer so far is returned, short of the tolerance"
     STOPPED = "stopped on request, before the tolerance was proven"
-    NONFINITE = "a number overflowed or became NaN: the last good answer is returned"
+    NONFINITE = "a number overflowed or became NaN, or LAPACK failed: the last good answer is returned"
 
     @property
     def sentence(self) -> str:
@@ -52,11 +52,12 @@ class State(NamedTuple):
     Q: Matrix
     Z: Matrix
     iterate: Matrix | None = None
+    tau: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One proof in the course of a run: the best distance proven so far, and the dual value (3) that goes with it."""
+    """One proof in the course of a run; `distance` is the best proven so far, `dual` the dual value (3) that goes with it."""
 
     iteration: int
     n_eig: int
@@ -68,7 +69,10 @@ class Record:
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """An answer with its proof: F is feasible up to rounding, `certificate.distance` bounds ‖F − F*‖/‖F‖."""
+    """An answer with its proof: F is feasible up to rounding, `certificate.distance` bounds ‖F − F*‖/‖F‖.
+
+    With weights, F is the matrix with Fw = 1, and the multipliers and the distance belong to G = diag(√w) F diag(√w) (19).
+    """
 
     F: Matrix
     u: Vector
@@ -86,6 +90,13 @@ class Result:
     seconds: float
     lbfgs_memory: int | None = None
     lbfgs_bytes: int | None = None
+    tau: float = 0.0
+    s: Vector | None = None
+
+    @property
+    def G(self) -> Matrix:
+        """The matrix of (19) that the proof speaks of: F itself where no weights are given."""
+        return weigh(self.F, self.s)
 
     @property
     def solved(self) -> bool:
@@ -112,7 +123,7 @@ class Halt(Exception):
 class Run:
     """One solve of (1): the problem, the rules for stopping, and what has been found."""
 
-    K: Matrix
+    problem: Problem
     tol: float
     max_iter: float = math.inf
     time_limit: float = math.inf
@@ -120,7 +131,7 @@ class Run:
     prove_at_end: bool = False
     n_iter: int = 0
     n_inner: int = 0
-    n_eig: int = 0
+    tally: Tally = field(default_factory=Tally)
     lbfgs_memory: int | None = None
     lbfgs_bytes: int | None = None
     history: list[Record] = field(default_factory=list)
@@ -131,9 +142,18 @@ class Run:
     _unproven: bool = False
     _last_proof: int = 0
     _last_gain: tuple[int, int, float] = (0, 0, math.inf)
-    _closing: bool = False
-    _proving: bool = False
+    _ending: bool = False
     _start: float = field(default_factory=time.perf_counter)
+
+    @property
+    def K(self) -> Matrix:
+        """The matrix to project, weighted (19)."""
+        return self.problem.A
+
+    @property
+    def n_eig(self) -> int:
+        """Eigendecompositions so far."""
+        return self.tally.n_eig
 
     @property
     def seconds(self) -> float:
@@ -141,16 +161,25 @@ class Run:
         return time.perf_counter() - self._start
 
     def eigh(self, A: Matrix, /) -> tuple[Vector, Matrix]:
-        """A counted eigendecomposition; the time limit is looked at here, where the time goes."""
+        """An eigendecomposition for a solver; the time limit is looked at here, where the time goes."""
+        if self.seconds > self.time_limit:
+            raise Halt(Status.TIME_LIMIT)
+        return self.sound_eigh(A)
+
+    def sound_eigh(self, A: Matrix, /) -> tuple[Vector, Matrix]:
+        """An eigendecomposition of finite numbers into finite numbers."""
         if not np.isfinite(A).all():
             raise Halt(Status.NONFINITE)
-        if not (self._closing or self._proving) and self.seconds > self.time_limit:
-            raise Halt(Status.TIME_LIMIT)
-        self.n_eig += 1
-        return eigh(A)
+        try:
+            w, U = eigh(A)
+        except la.LinAlgError:
+            raise Halt(Status.NONFINITE) from None
+        if not (np.isfinite(w).all() and np.isfinite(U).all()):
+            raise Halt(Status.NONFINITE)
+        return w, U
 
     def split(self, A: Matrix) -> Split:
-        """A₊ and (−A)₊, counted."""
+        """A₊ and (−A)₊."""
         return split(A, self.eigh)
 
     def observe(self, state: State, *, note: str = "", force: bool = False) -> None:
@@ -160,7 +189,7 @@ class Run:
         self._state, self._unproven = state, True
         self.n_iter += 1
         if force or self._due():
-            self._prove(note)
+            self._judge(self._prove(note))
         if self.n_iter >= self.max_iter:
             raise Halt(Status.MAX_ITER)
         if self.seconds > self.time_limit:
@@ -170,34 +199,40 @@ class Run:
         since = self.n_eig - self._last_proof
         return not self.prove_at_end and since >= max(2 * _PROOF_COST, _PROOF_SHARE * self.n_eig)
 
-    def _prove(self, note: str = "") -> None:
-        """Close the state on both sides (13), (13a), keep the better proof, record it; stop if it will do."""
+    def _prove(self, note: str = "") -> Record:
+        """Close the state on both sides (13), (13a), keep the best proof, and record it."""
         assert self._state is not None
-        self._proving = True  # a proof that has begun is finished, whatever the clock says
-        u, Q, Z, _ = self._state
-        self.n_eig += 2  # the smallest eigenvalues of both candidates
-        for point in (close_doubly_stochastic(self.K, Z, u), close_semidefinite(self.K, Q, self.eigh)):
-            self.offer(point)
-        self._unproven = self._proving = False
-        self._last_proof = self.n_eig
+        u, Q, Z, iterate, tau = self._state
+        points = [self.problem.close_doubly_stochastic(Z, u, tau)]
+        self.offer(points[0])  # needs no eigenvectors: there is an answer even where they fail
+        points.append(self.problem.close_semidefinite(Q, self.sound_eigh))
+        matrices = [point.F for point in points]
+        if iterate is not None and not self._ending:
+            matrices.append(self.problem.make_feasible(iterate))
+        # any feasible matrix goes with any multipliers: the bounds are cheap, and the best pair is proven in full
+        pairs = [point._replace(F=F) for point in points for F in matrices]
+        self.offer(min(pairs[1:], key=lambda pair: rough_bound(self.problem, pair)))
+        self._unproven = False
+        return self._record(note)
+
+    def _record(self, note: str = "") -> Record:
         assert self._best is not None
-        record = Record(
-            self.n_iter, self.n_eig, self.seconds, self._distance, dual_value(self.K, *self._best[1:]), note
-        )
+        self._last_proof = self.n_eig
+        dual = self.problem.dual_value(*self._best[1:])
+        record = Record(self.n_iter, self.n_eig, self.seconds, self._distance, dual, note)
         self.history.append(record)
-        self._judge(record)
+        return record
 
     def offer(self, point: Point) -> None:
         """Keep a feasible point if it proves more than the best so far."""
-        _, bound = prove(point, self.K, 8 * EPS * float(la.norm(point.Z)))
+        _, bound = prove(self.problem, point, 8 * EPS * float(la.norm(point.Z)))
         distance = bound / float(la.norm(point.F))
         if distance < self._distance:
             self._best, self._distance = point, distance
 
     def _judge(self, record: Record) -> None:
+        """Stop where the proof suffices, on request, and where nothing is gained any more."""
         wants_stop = bool(self.callback(record)) if self.callback is not None else False
-        if self._closing:
-            return
         if self._distance <= self.tol and self._certify().distance <= self.tol:
             raise Halt(Status.SOLVED)
         if wants_stop:
@@ -213,26 +248,38 @@ class Run:
     def _certify(self) -> Certificate:
         """The proof on the very arrays that are returned."""
         assert self._best is not None
-        self.n_eig += 2
-        self.certificate = certify(self._best.F, self.K, *self._best[1:])
+        self.certificate = certify_point(self.problem, self._best, [])
         return self.certificate
 
-    def finish(self, status: Status, solver: str) -> Result:
-        """The best answer so far, proven."""
-        self._closing = True
+    def last_proof(self) -> None:
+        """Prove the last state, whatever ended the run; where that fails, what was proven before stands."""
+        self._ending = True
         if self._state is None:
             zero = np.zeros_like(self.K)
             self._state, self._unproven = State(np.zeros(len(self.K)), zero, zero), True
-        if self._unproven and status is not Status.SOLVED:
-            self._prove()
+        if self._unproven or not self.history:
+            try:
+                record = self._prove()
+            except Halt:
+                record = self._record()
+            if self.callback is not None:
+                self.callback(record)
+
+    def result(self, status: Status, solver: str) -> Result:
+        """The best answer so far, with its proof."""
         if status is not Status.SOLVED or self.certificate is None:
             status = Status.SOLVED if self._certify().distance <= self.tol else status
         assert self._best is not None
+        assert self._state is not None
         assert self.certificate is not None
-        u, Q, Z, iterate = self._state
+        u, Q, Z, iterate, tau = self._state
+        s = self.problem.s
         return Result(
-            *self._best,
-            iterate=recover(self.K, u, Q, Z) if iterate is None else iterate,
+            weigh(self._best.F, None if s is None else 1 / s),
+            *self._best[1:4],
+            tau=self._best.tau,
+            s=s,
+            iterate=self.problem.recover(u, Q, Z, tau) if iterate is None else iterate,
             status=status,
             certificate=self.certificate,
             history=tuple(self.history),
@@ -252,13 +299,19 @@ Solver = Callable[[Run], None]
 
 def solve(run: Run, solver: Solver, name: str) -> Result:
     """Run a solver to its end, whatever that is, and return the best answer with its proof."""
-    try:
-        with np.errstate(over="ignore", invalid="ignore"), threads_for(len(run.K)):
-            solver(run)
-        status = Status.STALLED
-    except Halt as halt:
-        status = halt.status
-    except KeyboardInterrupt:
-        status = Status.STOPPED
-    with threads_for(len(run.K)):
-        return run.finish(status, name)
+    with counting(run.tally), threads_for(len(run.problem)):
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                solver(run)
+            status = Status.STALLED
+        except Halt as halt:
+            status = halt.status
+        except KeyboardInterrupt:
+            status = Status.STOPPED
+        while True:
+            try:
+                if status is not Status.SOLVED:
+                    run.last_proof()
+                return run.result(status, name)
+            except KeyboardInterrupt:  # nothing found is lost: the proof is begun again, without the caller
+                status, run.callback = Status.STOPPED, None
