@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -199,9 +200,8 @@ def project_doubly_stochastic(
     steps = idle = 0
     while now.size > 0 and steps < _MAX_NEWTON and idle < 3:
         v, delta = _newton_direction(now, s, trace)
-        step, trial = _line_search(
-            lambda t, v=v, d=delta: _rows(A, u + t * v, tau + t * d, s, weight, trace), now, v, delta
-        )
+        line = partial(_along, A, (u, tau), (v, delta), s, weight, trace)
+        step, trial = _line_search(line, now, v, delta)
         floor = 4 * EPS * np.sqrt(n) * (1 + float(np.abs(A).max()) + float(np.abs(u).max()))
         if now.size <= floor and trial.size > now.size / 2:
             break
@@ -221,6 +221,18 @@ def _first_guess(A: Matrix, s: Vector | None, trace: float | None) -> tuple[Vect
         return u, 0.0
     smaller = project_doubly_stochastic(A / 10, None, s, trace)
     return 10 * smaller.u, 10 * smaller.tau
+
+
+def _along(
+    A: Matrix,
+    start: tuple[Vector, float],
+    direction: tuple[Vector, float],
+    s: Vector | None,
+    weight: Vector,
+    trace: float | None,
+    t: float,
+) -> _Rows:
+    return _rows(A, start[0] + t * direction[0], start[1] + t * direction[1], s, weight, trace)
 
 
 def _line_search(at: Callable[[float], _Rows], start: _Rows, v: Vector, delta: float) -> tuple[float, _Rows]:
@@ -317,7 +329,8 @@ def _factor(J: Matrix, scale: float) -> tuple[Matrix, bool]:
     shift = 0.0
     while True:
         try:
-            return la.cho_factor(J + shift * np.eye(len(J)) if shift else J, check_finite=False)
+            factor, lower = la.cho_factor(J + shift * np.eye(len(J)) if shift else J, check_finite=False)
+            return np.asarray(factor), bool(lower)
         except la.LinAlgError:
             shift = max(10 * shift, 1e-12 * scale)
 
