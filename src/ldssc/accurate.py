@@ -9,6 +9,7 @@ import numpy as np
 from ldssc.validation import Matrix, Vector
 
 LONG_EPS = float(np.finfo(np.longdouble).eps)
+EPS = float(np.finfo(np.float64).eps)
 _BLOCK = 1 << 20  # entries converted at a time
 
 
@@ -30,7 +31,7 @@ def inner(A: Matrix, B: Matrix) -> tuple[float, float]:
         product = A[rows].astype(np.longdouble) * B[rows]
         total += product.sum(axis=1).sum()
         size += np.abs(product).sum(axis=1).sum()
-    return float(total), rounding(len(A)) * float(size) + np.finfo(np.float64).eps * abs(float(total))
+    return float(total), rounding(len(A)) * float(size) + EPS * abs(float(total))
 
 
 def row_excess(F: Matrix, s: Vector | None = None) -> Vector:
@@ -63,4 +64,4 @@ def stationarity(
     reach = float(np.sqrt(size)) + 2 * float(np.linalg.norm(u)) * float(np.linalg.norm(weight.astype(np.float64)))
     reach += abs(tau) * float(np.sqrt(len(F)))
     a = float(np.sqrt(total))
-    return a, rounding(len(F)) * (a + reach) + np.finfo(np.float64).eps * a
+    return a, rounding(len(F)) * (a + reach) + EPS * a

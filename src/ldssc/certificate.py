@@ -12,6 +12,7 @@ does what Z misses of being semidefinite.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -88,14 +89,16 @@ def pose(K: Any, weights: Any = None, trace: float | None = None) -> Problem:
     """The checked problem: A = diag(√w) K diag(√w)."""
     K = check_affinity(K)
     s = None if weights is None else np.sqrt(check_weights(weights, len(K)))
-    if trace is not None and not 1 <= float(trace) <= len(K):
-        raise InputError(f"trace={trace} is impossible: a feasible matrix has a trace between 1 and n = {len(K)}")
-    return Problem(weigh(K, s), s, None if trace is None else float(trace))
+    if trace is not None:
+        if not (isinstance(trace, Real) and 1 <= trace <= len(K)):
+            raise InputError(f"trace={trace} is impossible: a feasible matrix has a trace between 1 and n = {len(K)}")
+        trace = float(trace)
+    return Problem(weigh(K, s), s, trace)
 
 
 def weigh(F: Matrix, s: Vector | None) -> Matrix:
     """diag(s) F diag(s)."""
-    return F if s is None else np.asarray(F * s[:, None] * s[None, :])
+    return F if s is None else np.asarray(F * np.outer(s, s))
 
 
 def certify_point(problem: Problem, point: Point, notes: list[str], moved: float = 0.0) -> Certificate:

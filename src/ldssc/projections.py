@@ -129,7 +129,7 @@ def row_shift(A: Matrix, s: Vector | None = None) -> Vector:
 
 def uniform(n: int, s: Vector | None = None) -> Matrix:
     """ssᵀ/‖s‖²: 11ᵀ/n where all points count once."""
-    return np.full((n, n), 1 / n) if s is None else np.outer(s, s / (s @ s))
+    return np.full((n, n), 1 / n) if s is None else np.outer(s, s) / (s @ s)
 
 
 class SemidefiniteProjection(NamedTuple):
@@ -354,12 +354,11 @@ def balance(F: Matrix, s: Vector | None = None) -> Matrix:
         rows = F @ weight
         if (off := float(np.abs(rows - weight).max())) <= 4 * EPS:
             break
-        weighted = F if s is None else F * weight[:, None] * weight[None, :]
+        weighted = F if s is None else F * np.outer(weight, weight)
         d = _conjugate_gradients(weighted, weight * rows + EPS, weight * (weight - rows), tolerance=1e-6)
         if float(np.abs(d).max()) > 0.5:
             break  # not nearly right: leave it to the projection
-        scaled = F * (1 + d)[:, None] * (1 + d)[None, :]
-        scaled = (scaled + scaled.T) / 2
+        scaled = F * np.outer(1 + d, 1 + d)
         if float(np.abs(scaled @ weight - weight).max()) >= off:
             break  # on a bipartite support the system is singular, and its rounding may win
         F = scaled

@@ -31,6 +31,7 @@ METHODS = (
     ("FSC", "frobenius", None),
     ("LD-SSC1", "semidefinite", "ld-ssc1"),
     ("LD-SSC2", "semidefinite", "ld-ssc2"),
+    ("LD-SSC", "semidefinite", "auto"),
 )
 PROVEN = tuple(short for short, _, solver in METHODS if solver)
 
