@@ -116,8 +116,9 @@ class Problem:
         F = self._true_rows(F)
         lowest = None if lowest is None else lowest - float(np.abs(F.diagonal() - before).max())
         lowest = lowest_eigenvalue(F) if lowest is None else lowest
-        # both decompositions, this one and an auditor's, may be off by the margin
-        if (shortfall := 4 * eigenvalue_margin(n) - lowest) > 0:
+        # both decompositions, this one and an auditor's, may be off by the margin; what rows still miss, the diagonal pays
+        missing = float(np.abs(row_excess(F, self.s) / self.weight).max())
+        if (shortfall := 4 * eigenvalue_margin(n) + missing - lowest) > 0:
             a = 1.0 if self.trace is None else (self.trace - 1) / max(n - 1, 1)
             t = shortfall / (a + shortfall)
             F = (1 - t) * F + t * self.interior()
