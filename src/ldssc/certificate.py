@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg as la
 
-from ldssc.accurate import inner, row_excess, stationarity, trace_excess
+from ldssc.accurate import inner, rounding, row_excess, stationarity, trace_excess
 from ldssc.exceptions import InputError
 from ldssc.problem import Point, Problem, eigenvalue_margin, lowest_eigenvalue
 from ldssc.projections import EPS, eigenvalues, eigh, gram, project_doubly_stochastic, project_semidefinite, split
@@ -133,7 +133,7 @@ def prove(problem: Problem, point: Point, indefiniteness: float) -> tuple[float,
     a, a_rounding = stationarity(F, problem.A, u, Q, Z, problem.s, tau)
     (signs, signs_rounding), (kernel, kernel_rounding) = inner(F, Q), inner(F, Z)
     # F − diag(r/s) has the right rows: it is the feasible matrix that the bound speaks of
-    d = np.abs(r / problem.weight)
+    d = np.abs(r / problem.weight) + rounding(len(F))
     excess = 0.0 if problem.trace is None else abs(trace_excess(F, problem.trace)) + float(d.sum())
     miss = float(la.norm(d)) + excess
     on_diagonal = float(d @ (Q.diagonal() + np.abs(Z.diagonal()))) + abs(tau) * excess

@@ -90,6 +90,11 @@ def gram(V: Matrix) -> Matrix:
 def split(A: Matrix, eigh: Eigh = eigh) -> Split:
     """The PSD parts A₊ (nearest semidefinite matrix to A) and (−A)₊, by one eigendecomposition."""
     w, U = eigh(A)
+    noise = EPS * max(abs(w[0]), abs(w[-1]))
+    if w[0] >= -noise:
+        return Split(A.copy(), np.zeros_like(A), w)
+    if w[-1] <= noise:
+        return Split(np.zeros_like(A), -A, w)
     keep = w > 0
     if 2 * keep.sum() <= len(w):
         plus = gram(U[:, keep] * np.sqrt(w[keep]))

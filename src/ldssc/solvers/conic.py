@@ -68,7 +68,7 @@ def _state(K: Matrix, F: Matrix, Q: Matrix, Z: Matrix) -> State:
 
 def _options(name: str, run: Run) -> dict[str, float | int]:
     if name == "CLARABEL":
-        accuracy = max(1e-13, min(1e-8, run.tol**2))  # the proof is the root of a gap
+        accuracy = 1e-12  # the proof is the root of a gap
         limit = {} if math.isinf(run.time_limit) else {"time_limit": run.time_limit}
         return {"tol_gap_abs": accuracy, "tol_gap_rel": accuracy, "tol_feas": accuracy, **limit}
     accuracy = max(1e-9, min(1e-4, run.tol**1.5))
