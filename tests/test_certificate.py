@@ -334,3 +334,16 @@ def test_parts_of_any_size_give_a_claim_or_a_sentence_and_never_a_wrong_number(w
 
 def test_zero_matrix_has_no_relative_distance() -> None:
     assert certify(np.zeros((3, 3)), np.eye(3)).distance == np.inf
+
+
+def test_a_multiplier_of_a_trace_that_is_not_prescribed_is_refused() -> None:
+    """Without the constraint, τ⟨I, F − F*⟩ does not vanish, and a shifted K would be certified."""
+    zero = np.zeros((5, 5))
+    with pytest.raises(InputError, match="no trace is prescribed"):
+        certify(np.eye(5), zero, np.zeros(5), zero, zero, tau=1.0)
+
+
+@pytest.mark.parametrize("tau", [float("nan"), float("inf"), "1", None])
+def test_a_tau_that_is_no_number_is_refused(tau: Any) -> None:
+    with pytest.raises(InputError, match="tau must be a finite number"):
+        certify(np.eye(3), np.eye(3), trace=2.0, tau=tau)

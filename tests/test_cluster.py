@@ -214,3 +214,15 @@ def test_one_cluster_and_as_many_as_points(k: int) -> None:
 
 def test_one_sample_is_one_cluster() -> None:
     assert SemidefiniteSpectralClustering(1).fit_predict([[3.0, 4.0]]).tolist() == [0]
+
+
+def test_a_kernel_so_narrow_that_every_point_is_alone_is_said() -> None:
+    with pytest.warns(UserWarning, match="parts"):
+        labels = SemidefiniteSpectralClustering(3, gamma=1e4, random_state=0).fit_predict(iris().X)
+    assert sorted(set(labels)) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("name", ["weights", "trace", "tol", "solver"])
+def test_solver_params_that_are_not_the_estimators_are_refused(name: str) -> None:
+    with pytest.raises(ldssc.InputError, match=f"solver_params has '{name}'"):
+        SemidefiniteSpectralClustering(2, solver_params={name: 2}).fit(X3)

@@ -182,3 +182,18 @@ def test_svd_falls_back_to_the_slower_driver(monkeypatch: pytest.MonkeyPatch) ->
 def test_bad_input_is_named(F: Any, k: Any, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         spectral_embedding(F, k)
+
+
+@pytest.mark.parametrize("n", [40, 150])
+@pytest.mark.parametrize("k", [2, 3])
+def test_a_graph_in_hundreds_of_parts_is_embedded_and_said(n: int, k: int) -> None:
+    """Where nearly all eigenvalues are one, LAPACK's subset driver returns fewer pairs than it is asked for."""
+    rng = np.random.default_rng(n)
+    F = np.eye(n)
+    for i in range(0, 6, 2):
+        F[i : i + 2, i : i + 2] = 0.5
+    order = rng.permutation(n)
+    found = spectral_embedding(F[np.ix_(order, order)], k)
+    assert found.vectors.shape == (n, k)
+    assert found.n_ones == n - 3
+    assert f"falls into {n - 3} parts" in found.message

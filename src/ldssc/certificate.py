@@ -22,7 +22,16 @@ from ldssc.accurate import inner, rounding, row_excess, stationarity, trace_exce
 from ldssc.exceptions import InputError
 from ldssc.problem import Point, Problem, eigenvalue_margin, lowest_eigenvalue
 from ldssc.projections import EPS, eigenvalues, eigh, gram, project_doubly_stochastic, project_semidefinite, split
-from ldssc.validation import Matrix, Vector, as_matrix, check_affinity, check_finite, check_square, check_weights
+from ldssc.validation import (
+    LARGEST_ENTRY,
+    Matrix,
+    Vector,
+    as_matrix,
+    check_affinity,
+    check_finite,
+    check_square,
+    check_weights,
+)
 
 _ROWS = 1e-12  # rows further off than this are repaired before anything is proven
 _FIT_STEPS = 200
@@ -75,25 +84,40 @@ def certify(
     with `trace` (20), tr G = trace and `tau` is its multiplier.
     """
     problem = pose(K, weights, trace)
+    if not (isinstance(tau, Real) and np.isfinite(tau) and abs(tau) <= _LARGEST):
+        raise InputError(f"tau must be a finite number, and is {tau!r}")
+    if trace is None and tau != 0:
+        raise InputError(
+            f"tau={tau} is the multiplier of the trace, and no trace is prescribed; give trace, or leave tau out"
+        )
     notes: list[str] = []
-    given = weigh(_same_shape(F, problem, "F"), problem.s)
+    given = weigh(_same_shape(F, problem, "F"), problem.root)
     G = _symmetric(given)
     moved = float(la.norm(given - G))
     if moved > 0:
         notes.append(f"F is not symmetric: proven for its symmetric part at distance {moved:.1e}")
-    u, Q, Z = _multipliers(G, problem, u, Q, Z, tau, notes)
-    return certify_point(problem, Point(G, u, Q, Z, tau), notes, moved)
+    point = _multipliers(G, problem, u, Q, Z, float(tau), notes)
+    return certify_point(problem, point, notes, moved)
 
 
 def pose(K: Any, weights: Any = None, trace: float | None = None) -> Problem:
     """The checked problem: A = diag(√w) K diag(√w)."""
     K = check_affinity(K)
-    s = None if weights is None else np.sqrt(check_weights(weights, len(K)))
     if trace is not None:
-        if not (isinstance(trace, Real) and 1 <= trace <= len(K)):
+        if isinstance(trace, bool) or not (isinstance(trace, Real) and 1 <= trace <= len(K)):
             raise InputError(f"trace={trace} is impossible: a feasible matrix has a trace between 1 and n = {len(K)}")
         trace = float(trace)
-    return Problem(weigh(K, s), s, trace)
+    if weights is None:
+        return Problem(K, None, trace)
+    root = np.sqrt(check_weights(weights, len(K)))
+    unit = float(np.sqrt(np.mean(root**2)))
+    A = weigh(K, root)
+    if (largest := float(np.abs(A).max())) > LARGEST_ENTRY:
+        raise InputError(
+            f"K times the weights has entries as large as {largest:.3g}, beyond {LARGEST_ENTRY:.0e}; divide the weights, "
+            f"or K, by their largest entry"
+        )
+    return Problem(A, root / unit, trace, unit)
 
 
 def weigh(F: Matrix, s: Vector | None) -> Matrix:
@@ -108,11 +132,14 @@ def certify_point(problem: Problem, point: Point, notes: list[str], moved: float
     """
     F = point.F
     lowest = lowest_eigenvalue(F)
-    feasible = F
-    if not _is_feasible(problem, F, lowest):
+    only = problem.only()
+    feasible = F if only is None else only
+    if only is None and not _is_feasible(problem, F, lowest):
         feasible = problem.make_feasible(F, lowest)
         notes.append(f"F is not feasible: proven for a repaired matrix at distance {la.norm(F - feasible):.1e}")
     gap, bound = prove(problem, point._replace(F=feasible), indefiniteness_of(point.Z))
+    if only is not None:  # there is one feasible matrix, and this is it
+        bound = 4 * len(F) * EPS
     size = float(la.norm(F))
     moved += 0.0 if feasible is F else float(la.norm(F - feasible))
     return Certificate(
@@ -134,14 +161,23 @@ def prove(problem: Problem, point: Point, indefiniteness: float) -> tuple[float,
     (signs, signs_rounding), (kernel, kernel_rounding) = inner(F, Q), inner(F, Z)
     # F − diag(r/s) has the right rows: it is the feasible matrix that the bound speaks of
     d = np.abs(r / problem.weight) + rounding(len(F))
-    excess = 0.0 if problem.trace is None else abs(trace_excess(F, problem.trace)) + float(d.sum())
-    miss = float(la.norm(d)) + excess
-    on_diagonal = float(d @ (Q.diagonal() + np.abs(Z.diagonal()))) + abs(tau) * excess
+    miss = float(la.norm(d))
+    on_diagonal = float(d @ (Q.diagonal() + np.abs(Z.diagonal())))
+    if problem.trace is not None:
+        # and what the trace misses then is made up for by mixing in ssᵀ/‖s‖² or I, which Q and Z pay for
+        excess = abs(trace_excess(F, problem.trace)) + float(d.sum())
+        miss += excess
+        weight = problem.weight
+        on_uniform = float(weight @ Q @ weight + abs(weight @ Z @ weight)) / float(weight @ weight)
+        on_diagonal += problem.trace_share(excess) * on_uniform + abs(tau) * excess
+        on_diagonal += problem.trace_share(-excess) * float(Q.trace() + abs(Z.trace()))
     c = max(signs, 0.0) + max(kernel, 0.0) + signs_rounding + kernel_rounding + 2 * abs(float(u @ r)) + on_diagonal
     # x² ≤ ax + c + ⟨F*, Z₋⟩ with ⟨F*, Z₋⟩ ≤ (‖F‖ + x)‖Z₋‖
     slope = a + a_rounding + miss + indefiniteness
     c_all = c + indefiniteness * float(la.norm(F))
-    return a * a / 2 + c, (slope + float(np.sqrt(slope * slope + 4 * c_all))) / 2 + miss
+    if problem.s is not None:
+        miss += 4 * EPS * float(la.norm(problem.A))  # A itself is rounded, and projections do not expand
+    return a * a / 2 + c_all, (slope + float(np.sqrt(slope * slope + 4 * c_all))) / 2 + miss
 
 
 def rough_bound(problem: Problem, point: Point) -> float:
@@ -158,7 +194,7 @@ def indefiniteness_of(Z: Matrix) -> float:
     if size == 0:
         return 0.0
     w = eigenvalues(Z)
-    return float(la.norm(np.minimum(w, 0))) + 8 * EPS * size
+    return float(la.norm(np.minimum(w, 0))) + eigenvalue_margin(len(Z)) * size
 
 
 def _is_feasible(problem: Problem, F: Matrix, lowest: float) -> bool:
@@ -185,11 +221,9 @@ def _check_size(B: Matrix | Vector, name: str) -> None:
         raise InputError(f"{name} has entries as large as {largest:.3g}, whose squares overflow; nothing can be proven")
 
 
-def _multipliers(
-    F: Matrix, problem: Problem, u: Any, Q: Any, Z: Any, tau: float, notes: list[str]
-) -> tuple[Vector, Matrix, Matrix]:
-    """Valid multipliers from what was given: Q ≥ 0, Z ⪰ 0, the missing ones found."""
-    A, s = problem.A, problem.s
+def _multipliers(F: Matrix, problem: Problem, u: Any, Q: Any, Z: Any, tau: float, notes: list[str]) -> Point:
+    """F with valid multipliers from what was given: Q ≥ 0, Z ⪰ 0, the missing ones found, τ with them."""
+    A, s, trace = problem.A, problem.s, problem.trace
     if u is not None:
         try:
             u = np.array(u)
@@ -200,6 +234,7 @@ def _multipliers(
             raise InputError(f"u must hold one number a row, {len(A)} in all, and has shape {u.shape}")
         check_finite(u, "u")
         _check_size(u, "u")
+        u = u * problem.unit
     if Q is not None:
         Q = _symmetric(_same_shape(Q, problem, "Q"))
         if Q.min() < 0:
@@ -217,17 +252,17 @@ def _multipliers(
         notes.append("Q and Z found from the face of F")
         Z = _fit_kernel(F, shifted, s)
     if Q is None:
-        u = project_doubly_stochastic(shifted + Z, s=s).u
-        Q = np.maximum(-Problem(shifted, s).recover(u, Z, 0 * Z), 0)
+        _, u, _, tau = project_doubly_stochastic(A + Z, s=s, trace=trace)
+        Q = np.maximum(-problem.recover(u, Z, np.zeros_like(Z), tau), 0)
         notes.append("u and Q are the best ones for Z")
     elif Z is None:
-        _, u, Z, _ = project_semidefinite(shifted + Q, s=s)
+        _, u, Z, tau = project_semidefinite(A + Q, s=s, trace=trace)
         Z = split(Z).plus
         notes.append("u and Z are the best ones for Q")
     elif u is None:
         u = fit_rows(F - shifted - Q - Z, s)
         notes.append("u fitted by least squares")
-    return u, Q, Z
+    return Point(F, u, Q, Z, tau)
 
 
 def fit_rows(R: Matrix, s: Vector | None = None) -> Vector:

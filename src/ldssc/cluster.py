@@ -128,6 +128,8 @@ class SemidefiniteSpectralClustering(ClusterMixin, BaseEstimator):  # type: igno
         check_positive(self.tol, "tol")
         check_count(self.n_init, "n_init")
         as_random_state(self.random_state)
+        if self.row_normalize not in (None, True, False):
+            raise InputError(f"row_normalize must be True, False or None, and is {self.row_normalize!r}")
         for name, value in {"kernel_params": self.kernel_params, "solver_params": self.solver_params}.items():
             if value is not None and not isinstance(value, Mapping):
                 raise InputError(f"{name} must be a dictionary or None, and is {value!r}")
@@ -170,7 +172,7 @@ class SemidefiniteSpectralClustering(ClusterMixin, BaseEstimator):  # type: igno
             return normalize(
                 K, self.normalization, **_options_for(NORMALIZATIONS[self.normalization], self.solver_params)
             )
-        options = _options_for(project, self.solver_params, "solver", "tol")
+        options = _options_for(project, self.solver_params, "solver", "tol", "weights", "trace")
         callback = _say if self.verbose else None
         self.result_ = project(K, **{"solver": self.solver, "tol": self.tol, "callback": callback, **options})
         if options.get("paper"):

@@ -85,6 +85,8 @@ def _leading(F: Matrix, k: int, norm: float, rounding: float) -> tuple[Vector, M
             values, vectors = _eigh(F, k, driver)
         except linalg.LinAlgError:
             continue
+        if len(values) < k:  # "evr" drops pairs where many eigenvalues are equal
+            continue
         errors = np.linalg.norm(F @ vectors - vectors * values, axis=0)
         residual = float(errors.max()) / max(norm, _TINY)
         defect = float(np.abs(vectors.T @ vectors - np.eye(k)).max())

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import scipy.linalg as la
 
-from ldssc.accurate import row_excess
+from ldssc.accurate import row_excess, trace_excess
 from ldssc.projections import (
     EPS,
     Eigh,
@@ -43,11 +44,15 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A = diag(s)K diag(s), s = √w (None: all ones, then A = K), and the trace, if it is prescribed."""
+    """A = diag(√w)K diag(√w), and the trace, if it is prescribed. Without weights A = K, and s is None.
+
+    Fs = s says the same for every multiple of s, so s is kept at a root mean square of one: √w = `unit` · s.
+    """
 
     A: Matrix
     s: Vector | None = None
     trace: float | None = None
+    unit: float = 1.0
 
     def __len__(self) -> int:
         return len(self.A)
@@ -56,6 +61,17 @@ class Problem:
     def weight(self) -> Vector:
         """s, written out."""
         return ones_of(self.A, self.s)
+
+    @property
+    def root(self) -> Vector | None:
+        """√w."""
+        return None if self.s is None else self.unit * self.s
+
+    def only(self) -> Matrix | None:
+        """The one feasible matrix there is where the trace is 1 or n: ssᵀ/‖s‖² or I."""
+        if self.trace is None or 1 < self.trace < len(self):
+            return None
+        return np.eye(len(self)) if self.trace > 1 else uniform(len(self), self.s)
 
     def interior(self) -> Matrix:
         """A feasible matrix that is positive definite: I, or with a trace aP + ssᵀ/‖s‖², a = (trace − 1)/(n − 1)."""
@@ -102,19 +118,20 @@ class Problem:
         eigenvalue of F, where it is known.
         """
         n = len(F)
+        if (only := self.only()) is not None:
+            return only
         F = (F + F.T) / 2
-        off = float(np.abs(F @ self.weight - self.weight).max())
-        if self.trace is not None:
-            off = max(off, abs(float(np.trace(F)) - self.trace))
-        if off > 1e-9:
+        if self._off(F) > 1e-9:
             F, lowest = project_doubly_stochastic(F, s=self.s, trace=self.trace).F, None
+            if self._off(F) > 1e-3:  # the projection has failed, as it may where weights differ wildly
+                return self._true_rows(self.interior())
         F = balance(F, self.s)
         if F.min() < 0:
             F, kept = self._without_signs(F)
             lowest = None if lowest is None else kept * lowest
-        before = F.diagonal().copy()
-        F = self._true_rows(F)
-        lowest = None if lowest is None else lowest - float(np.abs(F.diagonal() - before).max())
+        before = F
+        F = self._true_trace(self._true_rows(F))
+        lowest = None if lowest is None else lowest - float(la.norm(F - before))
         lowest = lowest_eigenvalue(F) if lowest is None else lowest
         # both decompositions, this one and an auditor's, may be off by the margin; what rows still miss, the diagonal pays
         missing = float(np.abs(row_excess(F, self.s) / self.weight).max())
@@ -123,6 +140,25 @@ class Problem:
             t = shortfall / (a + shortfall)
             F = (1 - t) * F + t * self.interior()
         return self._true_rows(F)
+
+    def _off(self, F: Matrix) -> float:
+        """What the rows, and the trace, miss."""
+        rows = float(np.abs(F @ self.weight - self.weight).max())
+        return rows if self.trace is None else max(rows, abs(float(np.trace(F)) - self.trace))
+
+    def _true_trace(self, F: Matrix) -> Matrix:
+        """Mix in ssᵀ/‖s‖² where the trace is too large, I where it is too small."""
+        if self.trace is None:
+            return F
+        excess = trace_excess(F, self.trace)
+        t = self.trace_share(excess)
+        return (1 - t) * F + t * (uniform(len(F), self.s) if excess > 0 else np.eye(len(F)))
+
+    def trace_share(self, excess: float) -> float:
+        """How much of ssᵀ/‖s‖² (excess > 0) or of I must be mixed into F to make up for an error of its trace."""
+        assert self.trace is not None
+        room = self.trace - 1 if excess > 0 else len(self) - self.trace
+        return abs(excess) / (room + abs(excess)) if excess else 0.0
 
     def _without_signs(self, F: Matrix) -> tuple[Matrix, float]:
         """Mix in a positive matrix until no entry is negative (13a); with it the share of F that is kept."""

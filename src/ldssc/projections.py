@@ -60,7 +60,7 @@ def eigh(A: Matrix, /) -> tuple[Vector, Matrix]:
     """All eigenpairs of a symmetric matrix; LAPACK's slower driver where the fast one fails."""
     _count()
     try:
-        w, U = la.eigh(A, driver="evd", check_finite=False)
+        w, U = la.eigh(A, driver="evd" if len(A) > 1 else "ev", check_finite=False)  # SciPy 1.12 fails at n = 1
     except la.LinAlgError:
         _count()
         w, U = la.eigh(A, driver="ev", check_finite=False)
@@ -157,7 +157,7 @@ def project_semidefinite(
         plus, minus, tau = center(parts.plus, s), center(parts.minus, s), 0.0
     else:
         aside = uniform(n, s)
-        far = 1 + float(la.norm(A))
+        far = 2 * (1 + float(la.norm(A)))
         w, U = eigh(center(A, s) - far * aside)  # s, the eigenvector to leave out, goes to the low end
         tau = -_threshold(w[1:], trace - 1)
         shifted = w[1:] + tau

@@ -18,6 +18,8 @@ Vector = npt.NDArray[np.float64]
 
 #: Beyond this size the entries of F, at most one, are lost in the rounding of K.
 LARGEST_ENTRY = 1e12
+#: Largest ratio of two weights.
+WIDEST = 1e10
 #: Relative asymmetry that counts as rounding and is averaged away.
 ASYMMETRY = 1e-8
 
@@ -140,9 +142,10 @@ def check_count(value: Any, name: str, *, low: int = 1, high: int | None = None,
 def check_weights(value: Any, n: int) -> Vector:
     """One positive finite weight a row."""
     try:
-        weights = np.asarray(value, dtype=np.float64)
+        given = np.asarray(value)
+        weights = given.astype(np.float64, casting="same_kind" if given.dtype.kind in "fiub" else "safe")
     except (TypeError, ValueError) as error:
-        raise InputError(f"weights must be numbers, one a row: {error}") from error
+        raise InputError(f"weights must be real numbers, one a row: {error}") from error
     if weights.shape != (n,):
         raise InputError(f"weights must hold one number a row, {n} in all, and has shape {weights.shape}")
     check_finite(weights, "weights")
@@ -150,5 +153,10 @@ def check_weights(value: Any, n: int) -> Vector:
         i = int(weights.argmin())
         raise InputError(
             f"weights must be positive, and weights[{i}] is {weights[i]:g}; leave out rows that count nothing"
+        )
+    if weights.max() / WIDEST > weights.min():
+        raise InputError(
+            f"weights run from {weights.min():.3g} to {weights.max():.3g}; beyond a ratio of {WIDEST:.0e} the light rows are "
+            f"lost in rounding: leave them out"
         )
     return weights

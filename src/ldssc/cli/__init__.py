@@ -13,9 +13,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         for module in ("typer", "rich"):
             require(module, "cli")
+        from ldssc.cli.app import run
     except MissingExtraError as error:
         print(f"ldssc: {error}", file=sys.stderr)
         return 2
-    from ldssc.cli.app import run
-
+    except KeyboardInterrupt:  # while the parts are being loaded
+        return 130
     return run(sys.argv[1:] if argv is None else argv)

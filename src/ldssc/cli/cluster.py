@@ -105,7 +105,7 @@ def _report(model: SemidefiniteSpectralClustering, table: Samples, data: Path, o
 
 def _solver_params(normalization: str, callback: Any, **given: Any) -> dict[str, Any]:
     """What `project` takes; the other normalisations take nothing of it, and saying so beats ignoring it."""
-    chosen = {name: value for name, value in given.items() if value not in (None, False)}
+    chosen = {name: value for name, value in given.items() if value is not None and value is not False}
     if normalization == "semidefinite":
         return {"callback": callback, **chosen}
     if chosen:

@@ -70,6 +70,8 @@ def project(
         check_count(max_iter, "max_iter")
     if time_limit is not None:
         check_positive(time_limit, "time_limit")
+    if callback is not None and not callable(callback):
+        raise InputError(f"callback must be a function of a record, or None, and is {callback!r}")
     if paper:
         check_choice(solver, "solver (with paper=True)", _PAPER_ITERATIONS)
         max_iter = _PAPER_ITERATIONS[solver] if max_iter is None else max_iter
@@ -93,4 +95,8 @@ def project(
 
 
 def _remedy(solver: str) -> str:
-    return "use fewer rows" if solver == "ld-ssc1" else "solver='ld-ssc1' needs least; or use fewer rows"
+    return (
+        "use fewer rows"
+        if SOLVERS[solver][1] <= SOLVERS["ld-ssc1"][1]
+        else "solver='ld-ssc1' needs least; or use fewer rows"
+    )

@@ -17,8 +17,8 @@ import numpy as np
 import scipy.linalg as la
 
 from ldssc.certificate import Certificate, certify_point, prove, rough_bound, weigh
-from ldssc.problem import Point, Problem
-from ldssc.projections import EPS, Split, Tally, counting, eigh, split
+from ldssc.problem import Point, Problem, eigenvalue_margin
+from ldssc.projections import Split, Tally, counting, eigh, split
 from ldssc.threads import threads_for
 from ldssc.validation import Matrix, Vector
 
@@ -137,6 +137,7 @@ class Run:
     history: list[Record] = field(default_factory=list)
     certificate: Certificate | None = None
     _best: Point | None = None
+    _answer: Matrix | None = None
     _distance: float = math.inf
     _state: State | None = None
     _unproven: bool = False
@@ -213,6 +214,8 @@ class Run:
         pairs = [point._replace(F=F) for point in points for F in matrices]
         self.offer(min(pairs[1:], key=lambda pair: rough_bound(self.problem, pair)))
         self._unproven = False
+        if self._distance <= self.tol:  # so far the multipliers were taken at their word
+            self._distance = self._certify().distance
         return self._record(note)
 
     def _record(self, note: str = "") -> Record:
@@ -225,7 +228,7 @@ class Run:
 
     def offer(self, point: Point) -> None:
         """Keep a feasible point if it proves more than the best so far."""
-        _, bound = prove(self.problem, point, 8 * EPS * float(la.norm(point.Z)))
+        _, bound = prove(self.problem, point, eigenvalue_margin(len(point.Z)) * float(la.norm(point.Z)))
         distance = bound / float(la.norm(point.F))
         if distance < self._distance:
             self._best, self._distance = point, distance
@@ -233,7 +236,7 @@ class Run:
     def _judge(self, record: Record) -> None:
         """Stop where the proof suffices, on request, and where nothing is gained any more."""
         wants_stop = bool(self.callback(record)) if self.callback is not None else False
-        if self._distance <= self.tol and self._certify().distance <= self.tol:
+        if self._distance <= self.tol:
             raise Halt(Status.SOLVED)
         if wants_stop:
             raise Halt(Status.STOPPED)
@@ -246,8 +249,11 @@ class Run:
             raise Halt(Status.STALLED)
 
     def _certify(self) -> Certificate:
-        """The proof on the very arrays that are returned."""
+        """The proof on the very arrays that are returned: with weights, on the G that follows from F (19)."""
         assert self._best is not None
+        root = self.problem.root
+        self._answer = weigh(self._best.F, None if root is None else 1 / root)
+        self._best = self._best._replace(F=weigh(self._answer, root))
         self.certificate = certify_point(self.problem, self._best, [])
         return self.certificate
 
@@ -273,12 +279,14 @@ class Run:
         assert self._state is not None
         assert self.certificate is not None
         u, Q, Z, iterate, tau = self._state
-        s = self.problem.s
+        assert self._answer is not None
         return Result(
-            weigh(self._best.F, None if s is None else 1 / s),
-            *self._best[1:4],
+            self._answer,
+            self._best.u / self.problem.unit,
+            self._best.Q,
+            self._best.Z,
             tau=self._best.tau,
-            s=s,
+            s=self.problem.root,
             iterate=self.problem.recover(u, Q, Z, tau) if iterate is None else iterate,
             status=status,
             certificate=self.certificate,

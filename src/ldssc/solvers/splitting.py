@@ -51,8 +51,9 @@ def splitting(run: Run, sigma: float = SIGMA) -> None:
             anderson.forget()
             continue
         # stationarity of F in its projection, times 1 + σ: A + M' + Q' + Z + τ'I = F + σ(F − X)
-        Q = np.maximum(F - B - spread(u, problem.s), 0)
-        Q.flat[:: len(Q) + 1] = np.maximum(Q.diagonal() - tau, 0)
+        Q = F - B - spread(u, problem.s)
+        Q.flat[:: len(Q) + 1] -= tau
+        Q = np.maximum(Q, 0)
         run.observe(State((1 + sigma) * u, (1 + sigma) * Q, sigma * N, F, (1 + sigma) * tau))
         fallback, allowed = W + R, _GROWTH * size
         W = anderson.step(W, R)
