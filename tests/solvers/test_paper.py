@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import Bounds, minimize
 from strategies import gaussian, random, zero_diagonal
 
-from ldssc.solvers import ld_ssc1, ld_ssc2, project
+from ldssc.solvers import Status, ld_ssc1, ld_ssc2, project
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 KINDS = pytest.mark.parametrize("kind", [gaussian, zero_diagonal, random])
@@ -87,7 +87,10 @@ def test_ld_ssc2_is_algorithm_2(kind: Any, iterations: int) -> None:
     K = kind(np.random.default_rng(2), 9)
     result = project(K, solver="ld-ssc2", paper=True, max_iter=iterations, tol=1e-9)
     np.testing.assert_allclose(result.iterate, algorithm_2(K, iterations), atol=1e-6)
-    assert result.n_iter == result.n_inner == iterations
+    # older versions of L-BFGS-B may give up a step earlier
+    assert result.n_iter == result.n_inner == iterations or (
+        result.status is Status.STALLED and result.n_iter < iterations
+    )
 
 
 def test_paper_preset_runs_the_papers_iteration_counts() -> None:
