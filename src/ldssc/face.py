@@ -40,14 +40,14 @@ class Face:
         self._J.flat[:: n + 1] += counts
         shifted = self._J.copy()
         shifted.flat[:: n + 1] += 1e-10 * (1 + counts)  # J is singular on bipartite parts, along what A ignores
-        self._factor = la.cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
+        self._inverse = _inverse(shifted)
         self._work = np.empty((n, n), dtype)
         self._sums = np.empty((n, n), dtype)
 
     def mend(self, rows: Matrix) -> Matrix:
         """v for given row sums, one column each; refined once, for the shift."""
-        v = -la.cho_solve(self._factor, rows, check_finite=False)
-        return np.asarray(v - la.cho_solve(self._factor, rows + self._J @ v, check_finite=False))
+        v = -(self._inverse @ rows)
+        return np.asarray(v - self._inverse @ (rows + self._J @ v))
 
     def project(self, Y: Matrix) -> Matrix:
         """A(Y) for a symmetric Y."""
@@ -59,7 +59,7 @@ class Face:
         np.matmul(T, V.T, out=self._work)
         Y = np.add(self._work, self._work.T, out=self._sums)
         Y *= self.S
-        v = -la.cho_solve(self._factor, Y.sum(axis=1, dtype=np.float64), check_finite=False).astype(self.dtype)
+        v = -(self._inverse @ Y.sum(axis=1, dtype=np.float64)).astype(self.dtype)
         correction = np.add(v[:, None], v[None, :], out=self._work)
         correction *= self.S
         Y += correction
@@ -84,7 +84,15 @@ class Face:
             rows += np.zeros((n, m)) if not len(k) else _padded(ends.tocsr() @ B, n)
             B *= np.sqrt(1 + off)[:, None]
             G += B.T @ B
-        return G.astype(np.float64) - rows.T @ la.cho_solve(self._factor, rows, check_finite=False)
+        return G.astype(np.float64) - rows.T @ (self._inverse @ rows)
+
+
+def _inverse(J: Matrix) -> Matrix:
+    """J⁻¹ of a positive definite J, by its Cholesky factor."""
+    factor, _ = la.lapack.dpotrf(J, lower=1, clean=1)
+    inverse, _ = la.lapack.dpotri(factor, lower=1)
+    inverse = np.tril(inverse)
+    return np.asarray(inverse + np.tril(inverse, -1).T)
 
 
 def _padded(rows: Matrix, n: int) -> Matrix:

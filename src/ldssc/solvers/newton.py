@@ -26,7 +26,7 @@ from ldssc.validation import Matrix, Vector
 WARM_UP, WARM_UP_LARGE, LARGE = 15, 40, 400  # iterations of the splitting below and from size LARGE
 _RHO, _LEAST_RHO, _MOST_RHO = 1e-3, 1e-6, 1.0
 _LATE = 3e-4  # estimated distance from which systems are solved to more digits
-_DOUBLE = 1e-4  # ... and in double precision
+_DOUBLE = 3e-5  # ... and in double precision
 _CG_STEPS = 60
 _CUTS = 5
 _PATIENCE = 12  # Newton steps in which the estimate must fall by a third
@@ -110,13 +110,14 @@ def _line_search(problem: Problem, at: Dual, step: _Step) -> tuple[float, Dual |
 
 
 class _Step:
-    """One Newton system at a point, with V and N the eigenvectors of X = Z − F above and below zero."""
+    """One Newton system at a point. U = [N, V]: the eigenvectors of X = Z − F below and above zero; all coordinates are
+    n x r, the last r rows those of the symmetric VᵀYV.
+    """
 
     def __init__(self, at: Dual, w: Vector, U: Matrix) -> None:
-        keep = w > 0
-        self.at, self.r = at, int(keep.sum())
-        self.V, self.N = U[:, keep], U[:, ~keep]
-        self.plus, self.minus = w[keep], -w[~keep]
+        self.at, self.w, self.U = at, w, U
+        self.r = int((w > 0).sum())
+        self.V = np.ascontiguousarray(U[:, len(w) - self.r :])
 
     def estimate(self) -> float:
         """The distance that a proof here would show, from the Ritz values of F on V."""
@@ -127,86 +128,91 @@ class _Step:
 
     def gradient_step(self) -> Matrix:
         """(Z − F)₊."""
-        return gram(self.V * np.sqrt(self.plus))
+        return gram(self.V * np.sqrt(self.w[-self.r :]))
 
     def solve(self, rho: float, tolerance: float, dtype: Any) -> None:
-        """Find the step by conjugate gradients, in the given precision; mixed coordinates count twice."""
+        """Find the step by conjugate gradients in the given precision."""
         face = Face(self.at.F, dtype)
-        inverse = 1 + self.minus[:, None] / self.plus[None, :] if self.r else np.zeros((len(self.minus), 0))
-        right = self._right_hand_side(face, inverse)
-        system = _System(face, self.V, self.N, inverse - 1, rho)
-        within, mixed = conjugate_gradients(system, (right[0].astype(dtype), right[1].astype(dtype)), tolerance)
-        self.within, self.mixed = within.astype(np.float64), mixed.astype(np.float64)
+        right, damping = self._right_hand_side(face)
+        system = _System(face, self.U, damping + rho)
+        self.Y = conjugate_gradients(system, right.astype(dtype), tolerance).astype(np.float64)
 
-    def _right_hand_side(self, face: Face, inverse: Matrix) -> tuple[Matrix, Matrix]:
-        Z, V, N = self.at.Z, self.V, self.N
-        ZV = Z @ V
-        self.Z_within, self.Z_mixed = V.T @ ZV, N.T @ ZV
-        B = (V @ (self.Z_within / 2) + N @ self.Z_mixed) @ V.T
-        pull = face.project(B + B.T - Z) @ V  # A(d₀)V
-        within = np.diag(self.plus) - self.Z_within - V.T @ pull
-        return (within + within.T) / 2, -inverse * self.Z_mixed - N.T @ pull
+    def _right_hand_side(self, face: Face) -> tuple[Matrix, Matrix]:
+        """−Ω⁻¹∘Ĝ − UᵀA(d₀)V, and Ω⁻¹ − 1."""
+        Z, U, V, r = self.at.Z, self.U, self.V, self.r
+        damping = np.maximum(-self.w, 0)[:, None] / self.w[None, -r:]
+        self.Z_hat = U.T @ (Z @ V)
+        B = U @ _halved(self.Z_hat) @ V.T
+        right = -(1 + damping) * self.Z_hat - U.T @ (face.project(B + B.T - Z) @ V)
+        right[-r:] += np.diag(self.w[-r:])
+        return _symmetrised(right), damping
 
     def lift(self, alpha: float) -> Matrix:
         """The PSD part of Z₊ + αY, of rank at most 2r: the coordinates of N are orthonormalised first."""
-        r = self.r
-        Q, R = np.linalg.qr(self.Z_mixed + alpha * self.mixed)
+        r, Y = self.r, self.Z_hat + alpha * self.Y
+        Q, R = np.linalg.qr(Y[:-r])
         M = np.zeros((r + len(R), r + len(R)))
-        M[:r, :r] = self.Z_within + alpha * self.within
+        M[:r, :r] = Y[-r:]
         M[r:, :r], M[:r, r:] = R, R.T
         w, E = np.linalg.eigh((M + M.T) / 2)
         keep = w > 0
-        return gram(np.hstack([self.V, self.N @ Q]) @ E[:, keep] * np.sqrt(w[keep]))
+        return gram(np.hstack([self.V, self.U[:, :-r] @ Q]) @ (E[:, keep] * np.sqrt(w[keep])))
 
 
-Coordinates = tuple[Matrix, Matrix]
+def _halved(Y: Matrix) -> Matrix:
+    """Coordinates of a T with Y = TVᵀ + VTᵀ."""
+    r = Y.shape[1]
+    T = Y.copy()
+    T[-r:] *= 0.5
+    return T
+
+
+def _symmetrised(Y: Matrix) -> Matrix:
+    """With the symmetric part of VᵀYV in its place."""
+    r = Y.shape[1]
+    Y[-r:] = (Y[-r:] + Y[-r:].T) / 2
+    return Y
+
+
+def _inner(A: Matrix, B: Matrix) -> float:
+    """⟨A, B⟩ of symmetric matrices, from their coordinates: the mixed ones count twice."""
+    r = A.shape[1]
+    return 2 * float(np.vdot(A, B)) - float(np.vdot(A[-r:], B[-r:]))
 
 
 class _System:
-    """(Ω⁻¹ − 1 + ρ)∘Ŷ + UᵀA(Y)V on the coordinates (VᵀYV, NᵀYV), and its diagonal."""
+    """Ŷ ↦ damping∘Ŷ + UᵀA(Y)V, and its diagonal."""
 
-    def __init__(self, face: Face, V: Matrix, N: Matrix, damping: Matrix, rho: float) -> None:
-        self.face, self.rho = face, face.dtype(rho)
-        self.V, self.N = np.ascontiguousarray(V, face.dtype), np.ascontiguousarray(N, face.dtype)
-        self.damping = (damping + rho).astype(face.dtype)
-        squares = self.V * self.V
-        spread_squares = face.S @ squares
-        within = np.maximum(squares.T @ spread_squares, 1e-8) + self.rho
-        self.within, self.mixed = (within + within.T) / 2, self.damping + (self.N * self.N).T @ spread_squares
+    def __init__(self, face: Face, U: Matrix, damping: Matrix) -> None:
+        self.face, self.damping = face, damping.astype(face.dtype)
+        self.U = np.ascontiguousarray(U, face.dtype)
+        self.V = np.ascontiguousarray(self.U[:, -damping.shape[1] :])
+        squares = self.U * self.U
+        diagonal = squares.T @ (face.S @ (self.V * self.V))
+        self.diagonal = _symmetrised(np.maximum(diagonal, 1e-8) + self.damping)
 
-    def apply(self, Y: Coordinates) -> Coordinates:
+    def apply(self, Y: Matrix) -> Matrix:
         """The left-hand side."""
-        H = self.face.compress(self.V @ (Y[0] / 2) + self.N @ Y[1], self.V)
-        A = self.V.T @ H
-        return (A + A.T) / 2 + self.rho * Y[0], self.N.T @ H + self.damping * Y[1]
-
-    def precondition(self, R: Coordinates) -> Coordinates:
-        """By the diagonal."""
-        return R[0] / self.within, R[1] / self.mixed
+        H = self.U.T @ self.face.compress(self.U @ _halved(Y), self.V)
+        return _symmetrised(H) + self.damping * Y
 
 
-def _inner(A: Coordinates, B: Coordinates) -> float:
-    return float(np.vdot(A[0], B[0])) + 2 * float(np.vdot(A[1], B[1]))
-
-
-def conjugate_gradients(system: _System, right: Coordinates, tolerance: float) -> Coordinates:
+def conjugate_gradients(system: _System, right: Matrix, tolerance: float) -> Matrix:
     """Solve the system to a relative tolerance in the preconditioned norm, or as far as the allowed steps get."""
-    dtype = system.face.dtype
-    x, R = (np.zeros_like(right[0]), np.zeros_like(right[1])), right
-    D = P = system.precondition(R)
+    dtype = right.dtype.type
+    x, R = np.zeros_like(right), right.copy()
+    D = P = R / system.diagonal
     rho = first = _inner(R, D)
     for _ in range(_CG_STEPS):
         H = system.apply(P)
         curvature = _inner(P, H)
         if not curvature > 0:
             break
-        a = dtype(rho / curvature)
-        x = x[0] + a * P[0], x[1] + a * P[1]
-        R = R[0] - a * H[0], R[1] - a * H[1]
-        D = system.precondition(R)
+        x += dtype(rho / curvature) * P
+        R -= dtype(rho / curvature) * H
+        D = R / system.diagonal
         rho, before = _inner(R, D), rho
         if rho <= tolerance**2 * first:
             break
-        b = dtype(rho / before)
-        P = D[0] + b * P[0], D[1] + b * P[1]
+        P = D + dtype(rho / before) * P
     return x
