@@ -29,7 +29,7 @@ _LATE = 3e-4  # estimated distance from which systems are solved to more digits
 _DOUBLE = 3e-5  # ... and in double precision
 _CG_STEPS = 60
 _CUTS = 5
-_PATIENCE = 12  # Newton steps in which the estimate must fall by a third
+_PATIENCE = 25  # Newton steps in which the estimate must fall by a third
 _PROOF_RANGE = 20.0  # times tol: proofs, and landings with them, are worth trying from here
 
 
