@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg as la
 
-from ldssc.face import Face
+from ldssc.face import Face, pairs_within
 from ldssc.problem import Problem
 from ldssc.projections import gram, project_doubly_stochastic, spread
 from ldssc.solvers.base import Run, State
@@ -28,6 +28,7 @@ _RHO, _LEAST_RHO, _MOST_RHO = 1e-3, 1e-6, 1.0
 _LATE = 3e-4  # estimated distance from which systems are solved to more digits
 _DOUBLE = 3e-5  # ... and in double precision
 _CG_STEPS = 60
+_BLOCK = 5.0  # work of the dense block of the preconditioner, in units of n³
 _CUTS = 5
 _PATIENCE = 25  # Newton steps in which the estimate must fall by a third
 _PROOF_RANGE = 20.0  # times tol: proofs, and landings with them, are worth trying from here
@@ -190,6 +191,37 @@ class _System:
         squares = self.U * self.U
         diagonal = squares.T @ (face.S @ (self.V * self.V))
         self.diagonal = _symmetrised(np.maximum(diagonal, 1e-8) + self.damping)
+        self._set_block(int(np.sqrt(_BLOCK * len(U) ** 3 / face.entries)))
+
+    def _set_block(self, most: int) -> None:
+        """Factor the system on the pairs of V with the largest eigenvalues and, if there is room, the least damped mixed ones."""
+        n, r = self.damping.shape
+        a, b = pairs_within(r, most)
+        mixed = np.zeros(0, int)
+        if len(a) == r * (r + 1) // 2 and len(a) < most:
+            free = self.damping[:-r].ravel()
+            count = min(most - len(a), len(free))
+            mixed = np.argpartition(free, count - 1)[:count] if count else mixed
+        i, j = np.divmod(mixed, r)
+        self.rows, self.columns = np.concatenate([n - r + a, i]), np.concatenate([b, j])
+        self.mirrored = n - r + b, a
+        G = self.face.gram(self.U, self.rows, n - r + self.columns)
+        self.weights = np.where(self.rows == n - r + self.columns, 1.0, 2.0)
+        G.flat[:: len(G) + 1] += self.weights * self.damping[self.rows, self.columns] + 1e-6 * G.diagonal().max(initial=0)
+        try:
+            self.factor = la.cho_factor(G.astype(np.float32), lower=True, overwrite_a=True, check_finite=False)
+        except la.LinAlgError:
+            self.factor = None
+
+    def precondition(self, R: Matrix) -> Matrix:
+        """By the block, and by the diagonal elsewhere."""
+        D = R / self.diagonal
+        if self.factor is not None and len(self.rows):
+            right = (self.weights * R[self.rows, self.columns]).astype(np.float32)
+            y = la.cho_solve(self.factor, right, check_finite=False)
+            D[self.rows, self.columns] = y
+            D[self.mirrored] = y[: len(self.mirrored[0])]
+        return D
 
     def apply(self, Y: Matrix) -> Matrix:
         """The left-hand side."""
@@ -201,7 +233,7 @@ def conjugate_gradients(system: _System, right: Matrix, tolerance: float) -> Mat
     """Solve the system to a relative tolerance in the preconditioned norm, or as far as the allowed steps get."""
     dtype = right.dtype.type
     x, R = np.zeros_like(right), right.copy()
-    D = P = R / system.diagonal
+    D = P = system.precondition(R)
     rho = first = _inner(R, D)
     for _ in range(_CG_STEPS):
         H = system.apply(P)
@@ -210,7 +242,7 @@ def conjugate_gradients(system: _System, right: Matrix, tolerance: float) -> Mat
             break
         x += dtype(rho / curvature) * P
         R -= dtype(rho / curvature) * H
-        D = R / system.diagonal
+        D = system.precondition(R)
         rho, before = _inner(R, D), rho
         if rho <= tolerance**2 * first:
             break
