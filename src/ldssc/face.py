@@ -1,6 +1,7 @@
 """The face of D at F, and landing on it: the repair after which the proof is linear in what is left.
 
-Moves E that keep the zeros and the rows of F form a linear space. With S the 0/1 support of F, the orthogonal projection on it is
+Moves E that keep the zeros and the rows of F form a linear space. With S the 0/1 support of F, the orthogonal projection
+on it is
 
     A(Y) = S∘(Y + v1ᵀ + 1vᵀ),   (diag(S1) + S)v = −(S∘Y)1
 
@@ -14,11 +15,13 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg as la
-from scipy.sparse import coo_matrix
+from scipy.sparse import csr_matrix
 
 from ldssc.problem import Point, Problem
 from ldssc.projections import Eigh, eigh, project_doubly_stochastic, spread
-from ldssc.validation import Matrix, Vector
+from ldssc.validation import Matrix
+
+Indices = np.ndarray[Any, np.dtype[np.intp]]
 
 _CG_STEPS = 80
 _CG_TOLERANCE = 1e-3
@@ -45,7 +48,7 @@ class Face:
         self._sums = np.empty((n, n), dtype)
 
     def mend(self, rows: Matrix) -> Matrix:
-        """v for given row sums, one column each; refined once, for the shift."""
+        """v for given row sums; refined once, for the shift."""
         v = -(self._inverse @ rows)
         return np.asarray(v - self._inverse @ (rows + self._J @ v))
 
@@ -65,7 +68,7 @@ class Face:
         Y += correction
         return np.asarray(Y @ V)
 
-    def gram(self, U: Matrix, a: Vector, b: Vector) -> Matrix:
+    def gram(self, U: Matrix, a: Indices, b: Indices) -> Matrix:
         """G_kl = ⟨A(P_k), P_l⟩ for P_k = u_a u_bᵀ + u_b u_aᵀ, halved where a = b; in single precision where it is large."""
         i, j = np.nonzero(np.triu(self.S))
         U = U.astype(np.float32)
@@ -75,13 +78,12 @@ class Face:
         height = max(1, _CHUNK // max(m, 1))
         left, right = U[:, a] * half, U[:, b]
         for start in range(0, len(i), height):
-            k, l = i[start : start + height], j[start : start + height]
-            B = left[k] * right[l]
-            B += right[k] * left[l]
-            edge = np.arange(len(k))
-            off = (k != l).astype(np.float32)
-            ends = coo_matrix((np.concatenate([np.ones_like(off), off]), (np.concatenate([k, l]), np.tile(edge, 2))))
-            rows += np.zeros((n, m)) if not len(k) else _padded(ends.tocsr() @ B, n)
+            one, two = i[start : start + height], j[start : start + height]
+            B = left[one] * right[two]
+            B += right[one] * left[two]
+            off = (one != two).astype(np.float32)
+            ends = np.concatenate([one, two]), np.tile(np.arange(len(one)), 2)
+            rows += csr_matrix((np.concatenate([np.ones_like(off), off]), ends), (n, len(one))) @ B
             B *= np.sqrt(1 + off)[:, None]
             G += B.T @ B
         return G.astype(np.float64) - rows.T @ (self._inverse @ rows)
@@ -95,12 +97,7 @@ def _inverse(J: Matrix) -> Matrix:
     return np.asarray(inverse + np.tril(inverse, -1).T)
 
 
-def _padded(rows: Matrix, n: int) -> Matrix:
-    """With zero rows below, up to n."""
-    return rows if len(rows) == n else np.vstack([rows, np.zeros((n - len(rows), rows.shape[1]), rows.dtype)])
-
-
-def pairs_within(r: int, most: int) -> tuple[Vector, Vector]:
+def pairs_within(r: int, most: int) -> tuple[Indices, Indices]:
     """All pairs a ≤ b of the last columns of r, not more than `most` of them."""
     size = min(r, max(0, int((np.sqrt(8 * most + 1) - 1) / 2)))
     a, b = np.triu_indices(size)
@@ -127,7 +124,7 @@ class _Preconditioner:
 
     def __call__(self, R: Matrix) -> Matrix:
         if self.factor is None:
-            return R / self.diagonal
+            return np.asarray(R / self.diagonal)
         weighted = R[self.a, self.b] * np.where(self.a == self.b, 1.0, 2.0)
         y = la.cho_solve(self.factor, weighted, check_finite=False)
         W = np.empty_like(R)

@@ -51,8 +51,8 @@ def project(
     Parameters
     ----------
     K : symmetric matrix, any sign; dense or SciPy sparse.
-    solver : "auto", "splitting", "accelerated", "newton", "ld-ssc1" (Algorithm 1), "ld-ssc2" (Algorithm 2) or "conic" (CVXPY with
-        Clarabel or SCS).
+    solver : "auto", "newton", "splitting", "accelerated", "ld-ssc1" (Algorithm 1), "ld-ssc2" (Algorithm 2) or "conic"
+        (CVXPY with Clarabel or SCS).
     tol : proven relative distance ‖F − F*‖/‖F‖ at which to stop.
     max_iter : iterations allowed (outer rounds in "ld-ssc1"); None goes on until tol, stall or time limit.
     time_limit : seconds.

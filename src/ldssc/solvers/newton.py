@@ -194,7 +194,7 @@ class _System:
         self._set_block(int(np.sqrt(_BLOCK * len(U) ** 3 / face.entries)))
 
     def _set_block(self, most: int) -> None:
-        """Factor the system on the pairs of V with the largest eigenvalues and, if there is room, the least damped mixed ones."""
+        """Factor the system on the pairs of V with the largest eigenvalues and on the least damped mixed ones."""
         n, r = self.damping.shape
         a, b = pairs_within(r, most)
         mixed = np.zeros(0, int)
@@ -207,7 +207,8 @@ class _System:
         self.mirrored = n - r + b, a
         G = self.face.gram(self.U, self.rows, n - r + self.columns)
         self.weights = np.where(self.rows == n - r + self.columns, 1.0, 2.0)
-        G.flat[:: len(G) + 1] += self.weights * self.damping[self.rows, self.columns] + 1e-6 * G.diagonal().max(initial=0)
+        shift = 1e-6 * G.diagonal().max(initial=0)
+        G.flat[:: len(G) + 1] += self.weights * self.damping[self.rows, self.columns] + shift
         try:
             self.factor = la.cho_factor(G.astype(np.float32), lower=True, overwrite_a=True, check_finite=False)
         except la.LinAlgError:
