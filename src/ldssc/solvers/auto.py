@@ -10,10 +10,7 @@ import numpy as np
 
 from ldssc.solvers.base import Run, State
 from ldssc.solvers.newton import newton
-from ldssc.solvers.splitting import Splitting
-
-CLASS_TEST = 9  # iterations after which tr Z tells whether Z will have low rank
-HEAVY = 0.3  # tr Z / n above which it will not: zero diagonals, graphs without self-loops
+from ldssc.solvers.splitting import CLASS_TEST, Splitting
 
 
 def auto(run: Run) -> None:
@@ -23,17 +20,15 @@ def auto(run: Run) -> None:
     run.observe(State(np.zeros(n), zero, zero), note="free exits (9) and (10)", force=True)
     iteration = Splitting(run)
     if run.problem.s is not None or run.problem.trace is not None:
-        go_on(run, iteration, "splitting: weights or trace are given")
+        _split_on(run, iteration, "splitting: weights or trace are given")
     while iteration.k < CLASS_TEST:
-        state = iteration.step()
-        run.observe(state)
-    weight = float(np.trace(state.Z)) / n
-    if weight > HEAVY:
-        go_on(run, iteration, f"splitting: tr Z = {weight:.2g} n, too heavy for Newton")
+        run.observe(iteration.step())
+    if iteration.heavy:
+        _split_on(run, iteration, f"splitting: tr Z = {iteration.weight:.2g} n, too heavy for Newton")
     newton(run, iteration)
 
 
-def go_on(run: Run, iteration: Splitting, note: str) -> None:
+def _split_on(run: Run, iteration: Splitting, note: str) -> None:
     """By splitting alone, until the loop stops it."""
     run.observe(iteration.step(), note=note)
     while True:

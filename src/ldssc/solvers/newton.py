@@ -23,7 +23,7 @@ from ldssc.solvers.base import Run, State
 from ldssc.solvers.splitting import Splitting
 from ldssc.validation import Matrix, Vector
 
-WARM_UP, WARM_UP_LARGE, LARGE = 15, 40, 400  # iterations of the splitting below and from size LARGE
+WARM_UP = 15  # iterations of the splitting
 _RHO, _LEAST_RHO, _MOST_RHO = 1e-3, 1e-6, 1.0
 _LATE = 3e-4  # estimated distance from which systems are solved to more digits
 _DOUBLE = 3e-5  # ... and in double precision
@@ -37,7 +37,7 @@ _PROOF_RANGE = 20.0  # times tol: proofs, and landings with them, are worth tryi
 def newton(run: Run, iteration: Splitting | None = None) -> None:
     """Splitting and Newton in turns, each of longer turns than the last, until the loop stops them."""
     iteration = Splitting(run) if iteration is None else iteration
-    turn = WARM_UP if len(run.problem) < LARGE else WARM_UP_LARGE
+    turn = WARM_UP
     while True:
         while True:
             state = iteration.step()

@@ -23,6 +23,9 @@ SIGMA = 10.0
 BALANCE = 15.0  # σ is kept near this many times ‖Z‖/‖F‖
 MEMORY = 10
 _RESCALE = frozenset({10, 20, 40, 80, 160, 320, 640})
+HEAVY = 0.3  # tr Z / n, at CLASS_TEST, above which Z will have no low rank: zero diagonals, graphs without self-loops
+CLASS_TEST = 9
+_RISE, _RISE_EVERY = 16.0, 15  # there σ doubles every so often, up to so many times its balance
 _GROWTH = 2.0  # of the residual, at which an extrapolation is undone
 
 
@@ -41,6 +44,7 @@ class Splitting:
         problem = run.problem
         self.W, self.u, _, self.tau = project_doubly_stochastic(problem.A, None, problem.s, problem.trace)
         self.anderson = Anderson(len(problem), memory)
+        self.weight = 0.0  # tr Z / n
         self._fallback: Matrix | None = None
         self._allowed = np.inf
 
@@ -48,7 +52,9 @@ class Splitting:
         """The next W, and the state at the last; an extrapolation that led astray is undone first."""
         while True:
             X, N, _ = self.run.split(self.W)
-            if self.k in _RESCALE and not 0.25 < (ratio := _balance(X, N)) < 4:
+            if self.k <= CLASS_TEST:
+                self.weight = self.sigma * float(np.trace(N)) / len(N)
+            if (ratio := self._growth(X, N)) != 1:
                 N = self._rescale(X, N, ratio)
             state, R = self._reflect(X, N)
             self.k += 1
@@ -64,6 +70,21 @@ class Splitting:
         """Go on from W, with nothing remembered."""
         self.W, self._fallback = W, None
         self.anderson.forget()
+
+    @property
+    def heavy(self) -> bool:
+        """Whether Z will not have low rank; known after CLASS_TEST iterations."""
+        return self.k >= CLASS_TEST and self.weight > HEAVY
+
+    def _growth(self, X: Matrix, N: Matrix) -> float:
+        """What to multiply σ by: towards its balance, and where Z is heavy beyond it."""
+        if self.heavy and self.k % _RISE_EVERY == 0:
+            return 2.0 if _balance(X, N) > 2 / _RISE else 1.0
+        if self.k in _RESCALE:
+            ratio = _balance(X, N)
+            if ratio >= 4 or (ratio <= 0.25 and not self.heavy):
+                return ratio
+        return 1.0
 
     def _rescale(self, X: Matrix, N: Matrix, ratio: float) -> Matrix:
         """Let σ grow by `ratio`, Z being what it is; returns the new N."""
