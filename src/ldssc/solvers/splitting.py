@@ -77,12 +77,12 @@ class Splitting:
         return self.k >= CLASS_TEST and self.weight > HEAVY
 
     def _growth(self, X: Matrix, N: Matrix) -> float:
-        """What to multiply σ by: towards its balance, and where Z is heavy beyond it."""
+        """What to multiply σ by: towards its balance; where Z is heavy slowly, from below, and past it."""
         if self.heavy and self.k % _RISE_EVERY == 0:
             return 2.0 if _balance(X, N) > 2 / _RISE else 1.0
         if self.k in _RESCALE:
             ratio = _balance(X, N)
-            if ratio >= 4 or (ratio <= 0.25 and not self.heavy):
+            if ratio >= (32 if self.heavy else 4) or (ratio <= 0.25 and not self.heavy):
                 return ratio
         return 1.0
 
