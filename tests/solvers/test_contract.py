@@ -26,6 +26,7 @@ BOUNDED: dict[str, dict[str, Any]] = {
     "ld-ssc2": {"max_iter": 100},
     "accelerated": {"max_iter": 100},
     "splitting": {"max_iter": 100},
+    "newton": {"max_iter": 100},
     "conic": {},
 }
 few = settings(max_examples=15)

@@ -14,6 +14,7 @@ from ldssc.solvers.accelerated import accelerated
 from ldssc.solvers.auto import auto
 from ldssc.solvers.base import Record, Result, Run, Solver, Status, solve
 from ldssc.solvers.conic import conic
+from ldssc.solvers.newton import newton
 from ldssc.solvers.splitting import splitting
 from ldssc.validation import check_choice, check_count, check_positive
 
@@ -24,6 +25,7 @@ SOLVERS: dict[str, tuple[Solver, int]] = {
     "auto": (auto, 30),
     "accelerated": (accelerated, 14),
     "splitting": (splitting, 30),
+    "newton": (newton, 30),
     "ld-ssc1": (ld_ssc1.ld_ssc1, 14),
     "ld-ssc2": (ld_ssc2.ld_ssc2, 40),
     "conic": (conic, 120),
@@ -49,8 +51,8 @@ def project(
     Parameters
     ----------
     K : symmetric matrix, any sign; dense or SciPy sparse.
-    solver : "auto", "splitting", "accelerated", "ld-ssc1" (Algorithm 1), "ld-ssc2" (Algorithm 2) or "conic" (CVXPY with
-        Clarabel or SCS).
+    solver : "auto", "newton", "splitting", "accelerated", "ld-ssc1" (Algorithm 1), "ld-ssc2" (Algorithm 2) or "conic"
+        (CVXPY with Clarabel or SCS).
     tol : proven relative distance ‖F − F*‖/‖F‖ at which to stop.
     max_iter : iterations allowed (outer rounds in "ld-ssc1"); None goes on until tol, stall or time limit.
     time_limit : seconds.

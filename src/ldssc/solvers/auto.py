@@ -1,4 +1,4 @@
-"""The free exits first, then the fastest solver there is.
+"""The free exits first, then the fastest solver there is for the kind of problem.
 
 (9)   if Π_D(A) is semidefinite it is the solution: the proof at Z = 0
 (10)  if the projection (5) of A is nonnegative it is the solution: the proof at Q = 0
@@ -9,11 +9,27 @@ from __future__ import annotations
 import numpy as np
 
 from ldssc.solvers.base import Run, State
-from ldssc.solvers.splitting import splitting
+from ldssc.solvers.newton import newton
+from ldssc.solvers.splitting import CLASS_TEST, Splitting
 
 
 def auto(run: Run) -> None:
-    """Prove the two closings of no multipliers at all; go on by splitting where neither is the solution."""
+    """Prove the two closings of no multipliers at all; go on by Newton where Z is light, by splitting elsewhere."""
+    n = len(run.K)
     zero = np.zeros_like(run.K)
-    run.observe(State(np.zeros(len(run.K)), zero, zero), note="free exits (9) and (10)", force=True)
-    splitting(run)
+    run.observe(State(np.zeros(n), zero, zero), note="free exits (9) and (10)", force=True)
+    iteration = Splitting(run)
+    if run.problem.s is not None or run.problem.trace is not None:
+        _split_on(run, iteration, "splitting: weights or trace are given")
+    while iteration.k < CLASS_TEST:
+        run.observe(iteration.step())
+    if iteration.heavy:
+        _split_on(run, iteration, f"splitting: tr Z = {iteration.weight:.2g} n, too heavy for Newton")
+    newton(run, iteration)
+
+
+def _split_on(run: Run, iteration: Splitting, note: str) -> None:
+    """By splitting alone, until the loop stops it."""
+    run.observe(iteration.step(), note=note)
+    while True:
+        run.observe(iteration.step())

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.linalg as la
 
 from ldssc.certificate import Certificate, certify_point, prove, rough_bound, weigh
+from ldssc.face import land_point
 from ldssc.problem import Point, Problem, eigenvalue_margin
 from ldssc.projections import Split, Tally, counting, eigh, split
 from ldssc.threads import threads_for
@@ -24,6 +25,8 @@ from ldssc.validation import Matrix, Vector
 
 _PROOF_COST = 4  # eigendecompositions in one proof
 _PROOF_SHARE = 0.15  # of all work, at most, once a run is long
+_LANDING_RANGE = 20.0  # times tol: a landing is worth trying from here
+_LANDING_GAIN = 0.6  # ... and again when so much of the last distance is left
 _STALL_SHARE = 0.5  # no 2 % of progress in so much of the run is a stall
 _STALL_LEAST = 200  # ... nor in less than so many eigendecompositions
 _STALL_ITERATIONS = 100  # ... and iterations
@@ -142,6 +145,8 @@ class Run:
     _state: State | None = None
     _unproven: bool = False
     _last_proof: int = 0
+    _landed_at: float = math.inf
+    _notes: list[str] = field(default_factory=list)
     _last_gain: tuple[int, int, float] = (0, 0, math.inf)
     _ending: bool = False
     _start: float = field(default_factory=time.perf_counter)
@@ -184,13 +189,18 @@ class Run:
         return split(A, self.eigh)
 
     def observe(self, state: State, *, note: str = "", force: bool = False) -> None:
-        """Take a solver's state after an iteration: prove it when due, and stop where a rule says so."""
+        """Take a solver's state after an iteration: prove it when due, and stop where a rule says so.
+
+        A note goes into the record of the next proof.
+        """
         if not all(np.isfinite(part).all() for part in state[:3]):
             raise Halt(Status.NONFINITE)
         self._state, self._unproven = state, True
         self.n_iter += 1
+        if note:
+            self._notes.append(note)
         if force or self._due():
-            self._judge(self._prove(note))
+            self._judge(self._prove())
         if self.n_iter >= self.max_iter:
             raise Halt(Status.MAX_ITER)
         if self.seconds > self.time_limit:
@@ -200,7 +210,7 @@ class Run:
         since = self.n_eig - self._last_proof
         return not self.prove_at_end and since >= max(2 * _PROOF_COST, _PROOF_SHARE * self.n_eig)
 
-    def _prove(self, note: str = "") -> Record:
+    def _prove(self) -> Record:
         """Close the state on both sides (13), (13a), keep the best proof, and record it."""
         assert self._state is not None
         u, Q, Z, iterate, tau = self._state
@@ -214,15 +224,24 @@ class Run:
         pairs = [point._replace(F=F) for point in points for F in matrices]
         self.offer(min(pairs[1:], key=lambda pair: rough_bound(self.problem, pair)))
         self._unproven = False
+        self._land(points[0])
         if self._distance <= self.tol:  # so far the multipliers were taken at their word
             self._distance = self._certify().distance
-        return self._record(note)
+        return self._record()
 
-    def _record(self, note: str = "") -> Record:
+    def _land(self, point: Point) -> None:
+        """Offer landings on the face (12b) where they could suffice."""
+        if self.tol < self._distance < min(_LANDING_RANGE * self.tol, _LANDING_GAIN * self._landed_at):
+            self._landed_at = self._distance
+            for landed in land_point(self.problem, point, self.sound_eigh):
+                self.offer(landed)
+
+    def _record(self) -> Record:
         assert self._best is not None
         self._last_proof = self.n_eig
         dual = self.problem.dual_value(*self._best[1:])
-        record = Record(self.n_iter, self.n_eig, self.seconds, self._distance, dual, note)
+        record = Record(self.n_iter, self.n_eig, self.seconds, self._distance, dual, "; ".join(self._notes))
+        self._notes.clear()
         self.history.append(record)
         return record
 

@@ -11,12 +11,11 @@ Anderson's extrapolation over the last steps is tried first, and dropped wheneve
 
 from __future__ import annotations
 
-from itertools import count
-
 import numpy as np
 import scipy.linalg as la
 
 from ldssc.projections import project_doubly_stochastic, spread
+from ldssc.solvers.anderson import Anderson
 from ldssc.solvers.base import Run, State
 from ldssc.validation import Matrix
 
@@ -24,79 +23,89 @@ SIGMA = 10.0
 BALANCE = 15.0  # σ is kept near this many times ‖Z‖/‖F‖
 MEMORY = 10
 _RESCALE = frozenset({10, 20, 40, 80, 160, 320, 640})
+HEAVY = 0.3  # tr Z / n, at CLASS_TEST, above which Z will have no low rank: zero diagonals, graphs without self-loops
+CLASS_TEST = 9
+_RISE, _RISE_EVERY = 16.0, 15  # there σ doubles every so often, up to so many times its balance
 _GROWTH = 2.0  # of the residual, at which an extrapolation is undone
-_REGULARISATION = 1e-8
 
 
 def splitting(run: Run, sigma: float = SIGMA) -> None:
     """Until the loop stops it."""
-    problem = run.problem
-    A = problem.A
-    W, u, _, tau = project_doubly_stochastic(A, None, problem.s, problem.trace)
-    anderson = Anderson(MEMORY)
-    fallback: Matrix | None = None
-    allowed = np.inf
-    for k in count():
-        X, N, _ = run.split(W)
-        if k in _RESCALE and not 0.25 < (ratio := _balance(X, N)) < 4:
-            sigma, N, fallback = sigma * ratio, N / ratio, None
-            W = X - N
-            anderson.forget()
-        B = (A + sigma * (X + N)) / (1 + sigma)
-        F, u, _, tau = project_doubly_stochastic(B, u, problem.s, problem.trace, tau)
-        R = F - X
-        size = float(la.norm(R))
-        if fallback is not None and size > allowed:
-            W, fallback = fallback, None
-            anderson.forget()
-            continue
+    iteration = Splitting(run, sigma)
+    while True:
+        run.observe(iteration.step())
+
+
+class Splitting:
+    """The iteration, one step at a time."""
+
+    def __init__(self, run: Run, sigma: float = SIGMA, memory: int = MEMORY) -> None:
+        self.run, self.sigma, self.k = run, sigma, 0
+        problem = run.problem
+        self.W, self.u, _, self.tau = project_doubly_stochastic(problem.A, None, problem.s, problem.trace)
+        self.anderson = Anderson(len(problem), memory)
+        self.weight = 0.0  # tr Z / n
+        self._fallback: Matrix | None = None
+        self._allowed = np.inf
+
+    def step(self) -> State:
+        """The next W, and the state at the last; an extrapolation that led astray is undone first."""
+        while True:
+            X, N, _ = self.run.split(self.W)
+            if self.k <= CLASS_TEST:
+                self.weight = self.sigma * float(np.trace(N)) / len(N)
+            if (ratio := self._growth(X, N)) != 1:
+                N = self._rescale(X, N, ratio)
+            state, R = self._reflect(X, N)
+            self.k += 1
+            size = float(la.norm(R))
+            if self._fallback is None or size <= self._allowed:
+                break
+            self.restart(self._fallback)
+        self._fallback, self._allowed = self.W + R, _GROWTH * size
+        self.W = self.anderson.step(self.W, R)
+        return state
+
+    def restart(self, W: Matrix) -> None:
+        """Go on from W, with nothing remembered."""
+        self.W, self._fallback = W, None
+        self.anderson.forget()
+
+    @property
+    def heavy(self) -> bool:
+        """Whether Z will not have low rank; known after CLASS_TEST iterations."""
+        return self.k >= CLASS_TEST and self.weight > HEAVY
+
+    def _growth(self, X: Matrix, N: Matrix) -> float:
+        """What to multiply σ by: towards its balance; where Z is heavy slowly, from below, and past it."""
+        if self.heavy and self.k % _RISE_EVERY == 0:
+            return 2.0 if _balance(X, N) > 2 / _RISE else 1.0
+        if self.k in _RESCALE:
+            ratio = _balance(X, N)
+            if ratio >= (32 if self.heavy else 4) or (ratio <= 0.25 and not self.heavy):
+                return ratio
+        return 1.0
+
+    def _rescale(self, X: Matrix, N: Matrix, ratio: float) -> Matrix:
+        """Let σ grow by `ratio`, Z being what it is; returns the new N."""
+        self.sigma *= ratio
+        self.restart(X - N / ratio)
+        return N / ratio
+
+    def _reflect(self, X: Matrix, N: Matrix) -> tuple[State, Matrix]:
+        """The state at X and N, and the residual F − X."""
+        problem, sigma = self.run.problem, self.sigma
+        B = (problem.A + sigma * (X + N)) / (1 + sigma)
+        F, self.u, _, self.tau = project_doubly_stochastic(B, self.u, problem.s, problem.trace, self.tau)
         # stationarity of F in its projection, times 1 + σ: A + M' + Q' + Z + τ'I = F + σ(F − X)
-        Q = F - B - spread(u, problem.s)
-        Q.flat[:: len(Q) + 1] -= tau
+        Q = F - B - spread(self.u, problem.s)
+        Q.flat[:: len(Q) + 1] -= self.tau
         Q = np.maximum(Q, 0)
-        run.observe(State((1 + sigma) * u, (1 + sigma) * Q, sigma * N, F, (1 + sigma) * tau))
-        fallback, allowed = W + R, _GROWTH * size
-        W = anderson.step(W, R)
+        scale = 1 + sigma
+        return State(scale * self.u, scale * Q, sigma * N, F, scale * self.tau), F - X
 
 
 def _balance(X: Matrix, N: Matrix) -> float:
     """By how much σ should grow for σ = BALANCE ‖σN‖/‖X‖."""
     primal, dual = float(la.norm(X)), float(la.norm(N))
     return BALANCE * dual / primal if primal > 0 and dual > 0 else 1.0
-
-
-class Anderson:
-    """Type-II Anderson acceleration of W ← W + R(W), remembering the last differences of W and R in single precision."""
-
-    def __init__(self, memory: int) -> None:
-        self.memory = memory
-        self.forget()
-
-    def forget(self) -> None:
-        """Start over."""
-        self.changes: list[Matrix] = []
-        self.residuals: list[Matrix] = []
-        self.last: tuple[Matrix, Matrix] | None = None
-
-    def step(self, W: Matrix, R: Matrix) -> Matrix:
-        """W + R, less the combination of remembered steps that would have made the residual smallest."""
-        if self.last is not None:
-            self.changes.append((W - self.last[0]).astype(np.float32))
-            self.residuals.append((R - self.last[1]).astype(np.float32))
-            del self.changes[: -self.memory], self.residuals[: -self.memory]
-        self.last = W, R
-        scale = float(la.norm(R))
-        if not self.residuals or scale == 0:
-            return W + R
-        r = (R / scale).astype(np.float32).ravel()
-        D = [d.ravel() for d in self.residuals]
-        H = np.array([[float(np.dot(a, b)) for a in D] for b in D])
-        d = np.sqrt(H.diagonal()) + 1e-6 * scale  # where W drifts, R does not change: no long leaps
-        H = H / d[:, None] / d[None, :] + _REGULARISATION * np.eye(len(d))
-        g = np.linalg.solve(H, scale * np.array([float(np.dot(a, r)) for a in D]) / d) / d
-        step = W + R
-        if not np.isfinite(g).all():
-            return step
-        for weight, change, residual in zip(g, self.changes, self.residuals, strict=True):
-            step -= weight * (change + residual)
-        return np.asarray((step + step.T) / 2)
