@@ -28,7 +28,7 @@ _PROOF_SHARE = 0.15  # of all work, at most, once a run is long
 _LANDING_RANGE = 20.0  # times tol: a landing is worth trying from here
 _LANDING_GAIN = 0.6  # ... and again when so much of the last distance is left
 _STALL_SHARE = 0.5  # no 2 % of progress in so much of the run is a stall
-_STALL_LEAST = 200  # ... nor in less than so many eigendecompositions
+_STALL_LEAST = 400  # ... nor in less than so many eigendecompositions
 _STALL_ITERATIONS = 100  # ... and iterations
 
 
