@@ -146,7 +146,7 @@ def memory(rows: list[Row]) -> list[Verdict]:
 
 
 class Race(NamedTuple):
-    """Units of a rival to the best distance that it proved, and ours to the same distance."""
+    """Units of a rival to its tolerance, or to the best distance that it proved, and ours to the same distance."""
 
     problem: str
     rival: str
@@ -169,7 +169,7 @@ def races(rows: list[Row]) -> list[Race]:
         ours = auto.get(_instance(row))
         if cell["solver"] in ("auto", "torchdr") or ours is None or "distance" not in row["found"]:
             continue
-        distance = row["found"]["distance"]
+        distance = max(row["found"]["distance"], cell["tol"])
         theirs = row["found"]["units_cpu"] if cell["solver"] == "conic" else reach(row, distance)
         found.append(Race(cell["problem"], rival_name(cell), distance, theirs, reach(ours, distance)))
     return found

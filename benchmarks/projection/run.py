@@ -5,7 +5,7 @@ break. The process measures this checkout of the library, whatever is installed.
 
     python benchmarks/projection/run.py --goal n220
     python benchmarks/projection/run.py --goal all
-    python benchmarks/projection/run.py --goal n1000 --problems 'moons/*' '*/zerodiag' --seed 1 2 --cap 60 --out /tmp/trial
+    python benchmarks/projection/run.py --goal n1000 --problems 'moons/*' '*/zerodiag' --seed 1 2 --cap 60 --out trial
 """
 
 from __future__ import annotations
