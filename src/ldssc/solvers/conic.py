@@ -25,13 +25,17 @@ def forecast(n: int) -> tuple[str, float, float]:
     return "SCS", 11 * (n / 200) ** 3, 4e3 * n * n
 
 
+def _duration(seconds: float) -> str:
+    return f"{seconds / 3600:.1f} hours" if seconds >= 3600 else f"{seconds:.0f} seconds"
+
+
 def conic(run: Run) -> None:
     """Model, solve, and take the multipliers from the solver; one observation."""
     n = len(run.K)
     name, seconds, n_bytes = forecast(n)
     if seconds > min(HOPELESS_SECONDS, 3 * run.time_limit):
         raise InputError(
-            f"solver 'conic' at n = {n} would take {name} about {seconds / 3600:.1f} hours; use solver='auto', "
+            f"solver 'conic' at n = {n} would take {name} about {_duration(seconds)}; use solver='auto', "
             f"or fewer rows"
         )
     require_memory(n_bytes, f"solver 'conic' ({name}) at n = {n}", "use solver='auto', or fewer rows")
