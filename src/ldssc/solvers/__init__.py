@@ -22,10 +22,10 @@ __all__ = ["SOLVERS", "Record", "Result", "Status", "project"]
 
 #: name -> the solver and the arrays of n² doubles that it holds at its peak
 SOLVERS: dict[str, tuple[Solver, int]] = {
-    "auto": (auto, 30),
+    "auto": (auto, 32),
     "accelerated": (accelerated, 14),
-    "splitting": (splitting, 30),
-    "newton": (newton, 30),
+    "splitting": (splitting, 32),
+    "newton": (newton, 32),
     "ld-ssc1": (ld_ssc1.ld_ssc1, 14),
     "ld-ssc2": (ld_ssc2.ld_ssc2, 40),
     "conic": (conic, 120),
