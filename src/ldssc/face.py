@@ -26,7 +26,6 @@ Indices = np.ndarray[Any, np.dtype[np.intp]]
 _CG_STEPS = 80
 _CG_TOLERANCE = 1e-3
 _BLOCK = 10.0  # work of the dense block of the preconditioner, in units of n³
-_CHUNK = 1 << 22  # entries of the block's factor held at a time
 
 
 class Face:
@@ -42,7 +41,7 @@ class Face:
         self._J = support.astype(np.float64)
         self._J.flat[:: n + 1] += counts
         shifted = self._J.copy()
-        shifted.flat[:: n + 1] += 1e-10 * (1 + counts)  # J is singular on bipartite parts, along what A ignores
+        shifted.flat[:: n + 1] += 1e-9 * (1 + counts)  # J is singular on bipartite parts, along what A ignores
         self._inverse = _inverse(shifted)
         self._work = np.empty((n, n), dtype)
         self._sums = np.empty((n, n), dtype)
@@ -75,7 +74,7 @@ class Face:
         n, m = len(U), len(a)
         G, rows = np.zeros((m, m), np.float32), np.zeros((n, m))
         half = np.where(a == b, np.float32(0.5), np.float32(1.0))
-        height = max(1, _CHUNK // max(m, 1))
+        height = max(1, n * n // max(m, 1))  # n² entries at a time
         left, right = U[:, a] * half, U[:, b]
         for start in range(0, len(i), height):
             one, two = i[start : start + height], j[start : start + height]
@@ -86,7 +85,7 @@ class Face:
             rows += csr_matrix((np.concatenate([np.ones_like(off), off]), ends), (n, len(one))) @ B
             B *= np.sqrt(1 + off)[:, None]
             G += B.T @ B
-        return G.astype(np.float64) - rows.T @ (self._inverse @ rows)
+        return G.astype(np.float64) - 2 * rows.T @ (self._inverse @ rows)
 
 
 def _inverse(J: Matrix) -> Matrix:
@@ -158,7 +157,8 @@ def move_onto(F: Matrix, V: Matrix, B: Matrix) -> Matrix:
         D = precondition(R)
         rho, before = float(np.vdot(R, D)), rho
         P = D + rho / before * P
-    return face.project(V @ best @ V.T)
+    Y = V @ best @ V.T
+    return face.project((Y + Y.T) / 2)
 
 
 def land(problem: Problem, F: Matrix, Z: Matrix, eigh: Eigh = eigh, loops: int = 2) -> list[Matrix]:
@@ -175,6 +175,8 @@ def land(problem: Problem, F: Matrix, Z: Matrix, eigh: Eigh = eigh, loops: int =
             break
         B = -(V.T @ F @ V)
         F = F + move_onto(F, V, (B + B.T) / 2)
+        if not np.isfinite(F).all():
+            break
         if F.min() < 0:
             F = project_doubly_stochastic(F).F
         found.append(problem.make_feasible(F))

@@ -14,20 +14,21 @@ class Anderson:
     """Type-II Anderson acceleration of W ← W + R(W), remembering the last differences of W and R in single precision."""
 
     def __init__(self, n: int, memory: int) -> None:
-        self.memory = memory
-        self._changes = np.empty((memory, n * n), np.float32)  # untouched pages cost nothing
-        self._residuals = np.empty((memory, n * n), np.float32)
+        self.n, self.memory = n, memory
         self._products = np.zeros((memory, memory))
         self.forget()
 
     def forget(self) -> None:
-        """Start over."""
+        """Start over, and give the memory back."""
         self._count = 0
+        self._changes = self._residuals = np.empty((0, 0), np.float32)
         self._last: tuple[Matrix, Matrix] | None = None
 
     def _remember(self, W: Matrix, R: Matrix) -> int:
         """Put the last differences in the place of the oldest; how many there are."""
         if self._last is not None:
+            if not self._count:
+                self._changes, self._residuals = np.empty((2, self.memory, self.n * self.n), np.float32)
             k = self._count % self.memory
             np.subtract(W.ravel(), self._last[0].ravel(), out=self._changes[k], casting="same_kind")
             np.subtract(R.ravel(), self._last[1].ravel(), out=self._residuals[k], casting="same_kind")

@@ -231,7 +231,8 @@ class Run:
 
     def _land(self, point: Point) -> None:
         """Offer landings on the face (12b) where they could suffice."""
-        if self.tol < self._distance < min(_LANDING_RANGE * self.tol, _LANDING_GAIN * self._landed_at):
+        near = self.tol < self._distance < min(_LANDING_RANGE * self.tol, _LANDING_GAIN * self._landed_at)
+        if near and self.seconds < self.time_limit:
             self._landed_at = self._distance
             for landed in land_point(self.problem, point, self.sound_eigh):
                 self.offer(landed)

@@ -30,6 +30,7 @@ _DOUBLE = 3e-5  # ... and in double precision
 _CG_STEPS = 60
 _BLOCK = 5.0  # work of the dense block of the preconditioner, in units of n³
 _CUTS = 5
+_NOTHING = 1e-14  # relative to the largest, an eigenvalue that is zero
 _PATIENCE = 25  # Newton steps in which the estimate must fall by a third
 _PROOF_RANGE = 20.0  # times tol: proofs, and landings with them, are worth trying from here
 
@@ -45,7 +46,7 @@ def newton(run: Run, iteration: Splitting | None = None) -> None:
                 break
             run.observe(state)
         run.observe(state, note=f"splitting for {iteration.k} iterations in all, then Newton")
-        iteration.anderson.forget()
+        iteration.restart(iteration.W)  # gives its memory back
         at, why = newton_steps(run, evaluate(run.problem, state.Z, None))
         iteration.restart(at.F - at.Z / iteration.sigma)
         run.observe(_state(run.problem, at), note=f"back to splitting: {why}")
@@ -101,7 +102,7 @@ def newton_steps(run: Run, at: Dual) -> tuple[Dual, str]:
 def _line_search(problem: Problem, at: Dual, step: _Step) -> tuple[float, Dual | None]:
     """Armijo's rule on h, by halving."""
     alpha = 1.0
-    for _ in range(_CUTS):
+    for _ in range(_CUTS if np.isfinite(step.Y).all() else 0):
         trial = evaluate(problem, step.lift(alpha), at.u)
         slope = min(float(np.vdot(at.F, trial.Z - at.Z)), 0.0)
         if trial.h <= at.h + 1e-4 * slope + 1e-13 * abs(at.h):
@@ -117,7 +118,7 @@ class _Step:
 
     def __init__(self, at: Dual, w: Vector, U: Matrix) -> None:
         self.at, self.w, self.U = at, w, U
-        self.r = int((w > 0).sum())
+        self.r = int((w > _NOTHING * np.abs(w).max()).sum())
         self.V = np.ascontiguousarray(U[:, len(w) - self.r :])
 
     def estimate(self) -> float:
