@@ -9,10 +9,11 @@ from typing import Any
 from ldssc.certificate import pose
 from ldssc.exceptions import InputError
 from ldssc.memory import require_memory
+from ldssc.problem import Problem
 from ldssc.solvers import ld_ssc1, ld_ssc2
 from ldssc.solvers.accelerated import accelerated
 from ldssc.solvers.auto import auto
-from ldssc.solvers.base import Record, Result, Run, Solver, Status, solve
+from ldssc.solvers.base import Record, Result, Run, Solver, State, Status, solve
 from ldssc.solvers.conic import conic
 from ldssc.solvers.splitting import splitting
 from ldssc.validation import check_choice, check_count, check_positive
@@ -43,6 +44,7 @@ def project(
     paper: bool = False,
     weights: Any = None,
     trace: float | None = None,
+    start: Result | None = None,
 ) -> Result:
     """Minimise ½‖F − K‖² over symmetric F with F1 = 1, F ≥ 0, F ⪰ 0 (1), and prove how near the answer is.
 
@@ -59,6 +61,7 @@ def project(
         `result.iterate` is then the matrix that the paper clusters.
     weights : how often each point counts (19); `result.F` then has Fw = 1, and is the F of the problem with repeated rows.
     trace : prescribed trace of the G of (19), between 1 and n (20); G = F where there are no weights.
+    start : an earlier `Result` of the same size to go on from, such as that of a neighbouring kernel width.
 
     Returns
     -------
@@ -77,6 +80,8 @@ def project(
         raise InputError(
             f"solver {solver!r} knows neither weights nor trace; use one of: {', '.join(sorted(_GENERAL))}"
         )
+    if start is not None and (paper or solver == "conic"):
+        raise InputError(f"{'paper=True' if paper else f'solver {solver!r}'} takes no start; leave start out")
     problem = pose(K, weights, trace)
     n = len(problem)
     function, arrays = SOLVERS[solver]
@@ -88,8 +93,20 @@ def project(
         time_limit=math.inf if time_limit is None else time_limit,
         callback=callback,
         prove_at_end=paper,
+        start=None if start is None else _warm_start(start, problem),
     )
     return solve(run, function, solver)
+
+
+def _warm_start(start: Any, problem: Problem) -> State:
+    """What an earlier answer says about the problem, in the letters of (19)."""
+    if not isinstance(start, Result):
+        raise InputError(f"start must be a Result of ldssc.project, and is of type {type(start).__name__}")
+    G, n = start.G, len(problem)
+    if len(G) != n:
+        raise InputError(f"start is the answer for {len(G)} rows, and K has {n}; they must be equal")
+    # τ is a multiplier only where a trace is prescribed
+    return State(start.u, start.Q, start.Z, G, start.tau if problem.trace is not None else 0.0, start.sigma)
 
 
 def _remedy(solver: str) -> str:

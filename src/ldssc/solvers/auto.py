@@ -13,7 +13,8 @@ from ldssc.solvers.splitting import splitting
 
 
 def auto(run: Run) -> None:
-    """Prove the two closings of no multipliers at all; go on by splitting where neither is the solution."""
-    zero = np.zeros_like(run.K)
-    run.observe(State(np.zeros(len(run.K)), zero, zero), note="free exits (9) and (10)", force=True)
+    """Prove the two closings of no multipliers at all, or of the start; go on by splitting where neither is the solution."""
+    if run.start is None:
+        zero = np.zeros_like(run.K)
+        run.observe(State(np.zeros(len(run.K)), zero, zero), note="free exits (9) and (10)", force=True)
     splitting(run)

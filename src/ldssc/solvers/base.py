@@ -53,6 +53,7 @@ class State(NamedTuple):
     Z: Matrix
     iterate: Matrix | None = None
     tau: float = 0.0
+    sigma: float | None = None  # the weight that `splitting` had arrived at
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,7 @@ class Result:
     lbfgs_bytes: int | None = None
     tau: float = 0.0
     s: Vector | None = None
+    sigma: float | None = None
 
     @property
     def G(self) -> Matrix:
@@ -129,6 +131,7 @@ class Run:
     time_limit: float = math.inf
     callback: Callable[[Record], object] | None = None
     prove_at_end: bool = False
+    start: State | None = None
     n_iter: int = 0
     n_inner: int = 0
     tally: Tally = field(default_factory=Tally)
@@ -182,6 +185,12 @@ class Run:
         """A₊ and (−A)₊."""
         return split(A, self.eigh)
 
+    def begin(self) -> None:
+        """Prove the state to start from: it may suffice."""
+        if self.start is not None:
+            self._state, self._unproven = self.start, True
+            self._judge(self._prove("warm start"))
+
     def observe(self, state: State, *, note: str = "", force: bool = False) -> None:
         """Take a solver's state after an iteration: prove it when due, and stop where a rule says so."""
         if not all(np.isfinite(part).all() for part in state[:3]):
@@ -202,7 +211,7 @@ class Run:
     def _prove(self, note: str = "") -> Record:
         """Close the state on both sides (13), (13a), keep the best proof, and record it."""
         assert self._state is not None
-        u, Q, Z, iterate, tau = self._state
+        u, Q, Z, iterate, tau, _ = self._state
         points = [self.problem.close_doubly_stochastic(Z, u, tau)]
         self.offer(points[0])  # needs no eigenvectors: there is an answer even where they fail
         points.append(self.problem.close_semidefinite(Q, self.sound_eigh))
@@ -272,13 +281,14 @@ class Run:
         assert self._best is not None
         assert self._state is not None
         assert self.certificate is not None
-        u, Q, Z, iterate, tau = self._state
+        u, Q, Z, iterate, tau, sigma = self._state
         s = self.problem.s
         return Result(
             weigh(self._best.F, None if s is None else 1 / s),
             *self._best[1:4],
             tau=self._best.tau,
             s=s,
+            sigma=sigma,
             iterate=self.problem.recover(u, Q, Z, tau) if iterate is None else iterate,
             status=status,
             certificate=self.certificate,
@@ -302,6 +312,7 @@ def solve(run: Run, solver: Solver, name: str) -> Result:
     with counting(run.tally), threads_for(len(run.problem)):
         try:
             with np.errstate(over="ignore", invalid="ignore"):
+                run.begin()
                 solver(run)
             status = Status.STALLED
         except Halt as halt:

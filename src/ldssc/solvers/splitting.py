@@ -11,6 +11,7 @@ Anderson's extrapolation over the last steps is tried first, and dropped wheneve
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import count
 
 import numpy as np
@@ -18,7 +19,7 @@ import scipy.linalg as la
 
 from ldssc.projections import project_doubly_stochastic, spread
 from ldssc.solvers.base import Run, State
-from ldssc.validation import Matrix
+from ldssc.validation import Matrix, Vector
 
 SIGMA = 10.0
 BALANCE = 15.0  # σ is kept near this many times ‖Z‖/‖F‖
@@ -32,7 +33,10 @@ def splitting(run: Run, sigma: float = SIGMA) -> None:
     """Until the loop stops it."""
     problem = run.problem
     A = problem.A
-    W, u, _, tau = project_doubly_stochastic(A, None, problem.s, problem.trace)
+    if run.start is None:
+        W, u, _, tau = project_doubly_stochastic(A, None, problem.s, problem.trace)
+    else:
+        W, u, tau, sigma = _warm(run.start, problem.recover, sigma)
     anderson = Anderson(MEMORY)
     fallback: Matrix | None = None
     allowed = np.inf
@@ -53,9 +57,17 @@ def splitting(run: Run, sigma: float = SIGMA) -> None:
         # stationarity of F in its projection, times 1 + σ: A + M' + Q' + Z + τ'I = F + σ(F − X)
         Q = np.maximum(F - B - spread(u, problem.s), 0)
         Q.flat[:: len(Q) + 1] = np.maximum(Q.diagonal() - tau, 0)
-        run.observe(State((1 + sigma) * u, (1 + sigma) * Q, sigma * N, F, (1 + sigma) * tau))
+        run.observe(State((1 + sigma) * u, (1 + sigma) * Q, sigma * N, F, (1 + sigma) * tau, sigma))
         fallback, allowed = W + R, _GROWTH * size
         W = anderson.step(W, R)
+
+
+def _warm(start: State, recover: Callable[..., Matrix], sigma: float) -> tuple[Matrix, Vector, float, float]:
+    """W = F − Z/σ with the u and τ of its projection on D, and σ: that of the start, or the one that suits it."""
+    u, Q, Z, F, tau, known = start
+    F = recover(u, Q, Z, tau) if F is None else F
+    sigma = known or (BALANCE * float(la.norm(Z)) / float(la.norm(F)) or sigma)
+    return F - Z / sigma, u / (1 + sigma), tau / (1 + sigma), sigma
 
 
 def _balance(X: Matrix, N: Matrix) -> float:
