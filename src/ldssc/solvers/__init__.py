@@ -106,7 +106,7 @@ def _warm_start(start: Any, problem: Problem) -> State:
     if len(G) != n:
         raise InputError(f"start is the answer for {len(G)} rows, and K has {n}; they must be equal")
     # τ is a multiplier only where a trace is prescribed
-    return State(start.u, start.Q, start.Z, G, start.tau if problem.trace is not None else 0.0, start.sigma)
+    return State(start.u, start.Q, start.Z, G, start.tau if problem.trace is not None else 0.0)
 
 
 def _remedy(solver: str) -> str:

@@ -93,7 +93,6 @@ class Result:
     lbfgs_bytes: int | None = None
     tau: float = 0.0
     s: Vector | None = None
-    sigma: float | None = None
 
     @property
     def G(self) -> Matrix:
@@ -281,14 +280,13 @@ class Run:
         assert self._best is not None
         assert self._state is not None
         assert self.certificate is not None
-        u, Q, Z, iterate, tau, sigma = self._state
+        u, Q, Z, iterate, tau, _ = self._state
         s = self.problem.s
         return Result(
             weigh(self._best.F, None if s is None else 1 / s),
             *self._best[1:4],
             tau=self._best.tau,
             s=s,
-            sigma=sigma,
             iterate=self.problem.recover(u, Q, Z, tau) if iterate is None else iterate,
             status=status,
             certificate=self.certificate,

@@ -11,7 +11,6 @@ Anderson's extrapolation over the last steps is tried first, and dropped wheneve
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import count
 
 import numpy as np
@@ -23,6 +22,7 @@ from ldssc.validation import Matrix, Vector
 
 SIGMA = 10.0
 BALANCE = 15.0  # σ is kept near this many times ‖Z‖/‖F‖
+WARM = 3.0  # ... and so many times that from a warm start
 MEMORY = 10
 _RESCALE = frozenset({10, 20, 40, 80, 160, 320, 640})
 _GROWTH = 2.0  # of the residual, at which an extrapolation is undone
@@ -36,7 +36,7 @@ def splitting(run: Run, sigma: float = SIGMA) -> None:
     if run.start is None:
         W, u, _, tau = project_doubly_stochastic(A, None, problem.s, problem.trace)
     else:
-        W, u, tau, sigma = _warm(run.start, problem.recover, sigma)
+        W, u, tau, sigma = _warm(run, run.start, sigma)
     anderson = Anderson(MEMORY)
     fallback: Matrix | None = None
     allowed = np.inf
@@ -62,12 +62,17 @@ def splitting(run: Run, sigma: float = SIGMA) -> None:
         W = anderson.step(W, R)
 
 
-def _warm(start: State, recover: Callable[..., Matrix], sigma: float) -> tuple[Matrix, Vector, float, float]:
-    """W = F − Z/σ with the u and τ of its projection on D, and σ: that of the start, or the one that suits it."""
+def _warm(run: Run, start: State, sigma: float) -> tuple[Matrix, Vector, float, float]:
+    """W = F − Z/σ, the u and τ of its projection on D, and σ: where a run was, or what another problem's answer suggests.
+
+    A neighbour's Z is of less use than its Q: Z anew from Q (5), F from that Z (6), and a σ that suits them.
+    """
     u, Q, Z, F, tau, known = start
-    F = recover(u, Q, Z, tau) if F is None else F
-    sigma = known or (BALANCE * float(la.norm(Z)) / float(la.norm(F)) or sigma)
-    return F - Z / sigma, u / (1 + sigma), tau / (1 + sigma), sigma
+    if known is None or F is None:
+        Z = run.problem.close_semidefinite(Q, run.eigh).Z
+        F, u, _, tau = project_doubly_stochastic(run.problem.A + Z, u, run.problem.s, run.problem.trace, tau)
+        known = WARM * BALANCE * float(la.norm(Z)) / float(la.norm(F)) or sigma
+    return F - Z / known, u / (1 + known), tau / (1 + known), known
 
 
 def _balance(X: Matrix, N: Matrix) -> float:
