@@ -65,11 +65,10 @@ def splitting(run: Run, sigma: float = SIGMA) -> None:
 def _warm(run: Run, start: State, sigma: float) -> tuple[Matrix, Vector, float, float]:
     """W = F − Z/σ, the u and τ of its projection on D, and σ: where a run was, or what another problem's answer suggests.
 
-    A neighbour's Z is of less use than its Q: Z anew from Q (5), F from that Z (6), and a σ that suits them.
+    Of a neighbour's answer, Z is kept; F follows from it (6), and so does a σ, larger than in a run from nothing.
     """
-    u, Q, Z, F, tau, known = start
+    u, _, Z, F, tau, known = start
     if known is None or F is None:
-        Z = run.problem.close_semidefinite(Q, run.eigh).Z
         F, u, _, tau = project_doubly_stochastic(run.problem.A + Z, u, run.problem.s, run.problem.trace, tau)
         known = WARM * BALANCE * float(la.norm(Z)) / float(la.norm(F)) or sigma
     return F - Z / known, u / (1 + known), tau / (1 + known), known
