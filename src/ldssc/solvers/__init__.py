@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from typing import Any
 
 from ldssc.certificate import pose
+from ldssc.checkpoint import Checkpoint, terminable
 from ldssc.exceptions import InputError
 from ldssc.memory import require_memory
 from ldssc.problem import Problem
@@ -45,6 +47,8 @@ def project(
     weights: Any = None,
     trace: float | None = None,
     start: Result | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_interval: float = 60.0,
 ) -> Result:
     """Minimise ½‖F − K‖² over symmetric F with F1 = 1, F ≥ 0, F ⪰ 0 (1), and prove how near the answer is.
 
@@ -62,6 +66,10 @@ def project(
     weights : how often each point counts (19); `result.F` then has Fw = 1, and is the F of the problem with repeated rows.
     trace : prescribed trace of the G of (19), between 1 and n (20); G = F where there are no weights.
     start : an earlier `Result` of the same size to go on from, such as that of a neighbouring kernel width.
+    checkpoint : file that the best so far is written to as the run goes, and at its end; where it exists, the run goes on
+        from it: counts and seconds continue, `time_limit` is for what follows, `start` is not looked at. SIGTERM then ends
+        the run as Ctrl-C does. The file is refused, not overwritten, if it belongs to anything else.
+    checkpoint_interval : seconds between two writes.
 
     Returns
     -------
@@ -73,6 +81,7 @@ def project(
         check_count(max_iter, "max_iter")
     if time_limit is not None:
         check_positive(time_limit, "time_limit")
+    check_positive(checkpoint_interval, "checkpoint_interval", zero=True)
     if paper:
         check_choice(solver, "solver (with paper=True)", _PAPER_ITERATIONS)
         max_iter = _PAPER_ITERATIONS[solver] if max_iter is None else max_iter
@@ -95,7 +104,12 @@ def project(
         prove_at_end=paper,
         start=None if start is None else _warm_start(start, problem),
     )
-    return solve(run, function, solver)
+    if checkpoint is None:
+        return solve(run, function, solver)
+    run.checkpoint = Checkpoint(checkpoint, problem, solver, checkpoint_interval)
+    run.resume(run.checkpoint.take())
+    with terminable():
+        return solve(run, function, solver)
 
 
 def _warm_start(start: Any, problem: Problem) -> State:

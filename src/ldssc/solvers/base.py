@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.linalg as la
@@ -21,6 +21,9 @@ from ldssc.problem import Point, Problem
 from ldssc.projections import EPS, Split, Tally, counting, eigh, split
 from ldssc.threads import threads_for
 from ldssc.validation import Matrix, Vector
+
+if TYPE_CHECKING:
+    from ldssc.checkpoint import Checkpoint
 
 _PROOF_COST = 4  # eigendecompositions in one proof
 _PROOF_SHARE = 0.15  # of all work, at most, once a run is long
@@ -66,6 +69,19 @@ class Record:
     distance: float
     dual: float
     note: str = ""
+
+
+class Progress(NamedTuple):
+    """All that a run has found, and all that it takes to go on."""
+
+    best: Point | None
+    state: State
+    history: tuple[Record, ...]
+    n_iter: int
+    n_inner: int
+    n_eig: int
+    seconds: float
+    gain: tuple[int, int, float]
 
 
 @dataclass(frozen=True, repr=False)
@@ -131,6 +147,7 @@ class Run:
     callback: Callable[[Record], object] | None = None
     prove_at_end: bool = False
     start: State | None = None
+    checkpoint: Checkpoint | None = None
     n_iter: int = 0
     n_inner: int = 0
     tally: Tally = field(default_factory=Tally)
@@ -162,6 +179,11 @@ class Run:
         """Since the start."""
         return time.perf_counter() - self._start
 
+    @property
+    def seconds_left(self) -> float:
+        """Until the time limit."""
+        return self.time_limit - self.seconds
+
     def eigh(self, A: Matrix, /) -> tuple[Vector, Matrix]:
         """An eigendecomposition for a solver; the time limit is looked at here, where the time goes."""
         if self.seconds > self.time_limit:
@@ -184,9 +206,37 @@ class Run:
         """A₊ and (−A)₊."""
         return split(A, self.eigh)
 
+    def resume(self, progress: Progress | None) -> None:
+        """Take up what an earlier run has left, if any. The time limit is for what follows, all counts go on."""
+        if progress is None:
+            return
+        self.start = self._state = progress.state
+        self.history = list(progress.history)
+        self.n_iter, self.n_inner, self.tally.n_eig = progress.n_iter, progress.n_inner, progress.n_eig
+        self._last_gain = progress.gain
+        self._last_proof = self.history[-1].n_eig if self.history else 0
+        self._unproven = not self.history or self.history[-1].iteration < self.n_iter
+        self._start -= progress.seconds
+        self.time_limit += progress.seconds
+        if progress.best is not None:
+            self.offer(progress.best)
+
+    def save(self, *, now: bool = False) -> None:
+        """Write the checkpoint, where there is one and it is due."""
+        if self.checkpoint is None or self._state is None or not (now or self.checkpoint.due()):
+            return
+        counts = self.n_iter, self.n_inner, self.n_eig
+        found = Progress(self._best, self._state, tuple(self.history), *counts, self.seconds, self._last_gain)
+        self.checkpoint.write(found)
+
     def begin(self) -> None:
-        """Prove the state to start from: it may suffice."""
-        if self.start is not None:
+        """What is there to go on from may suffice."""
+        if self.n_iter > 0:
+            if self._distance <= self.tol and self._certify().distance <= self.tol:
+                raise Halt(Status.SOLVED)
+            if self.n_iter >= self.max_iter:
+                raise Halt(Status.MAX_ITER)
+        elif self.start is not None:
             self._state, self._unproven = self.start, True
             self._judge(self._prove("warm start"))
 
@@ -198,6 +248,7 @@ class Run:
         self.n_iter += 1
         if force or self._due():
             self._judge(self._prove(note))
+        self.save()
         if self.n_iter >= self.max_iter:
             raise Halt(Status.MAX_ITER)
         if self.seconds > self.time_limit:
@@ -319,8 +370,12 @@ def solve(run: Run, solver: Solver, name: str) -> Result:
             status = Status.STOPPED
         while True:
             try:
+                if status is Status.STOPPED:
+                    run.save(now=True)  # whoever sends signals may not wait for the proof
                 if status is not Status.SOLVED:
                     run.last_proof()
-                return run.result(status, name)
+                result = run.result(status, name)
+                run.save(now=True)
+                return result
             except KeyboardInterrupt:  # nothing found is lost: the proof is begun again, without the caller
                 status, run.callback = Status.STOPPED, None
