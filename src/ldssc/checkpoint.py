@@ -65,9 +65,10 @@ class Checkpoint:
         self._last = time.monotonic()
         try:
             if self.path.exists():
-                with _opened(self.path) as arrays:
-                    self._check(arrays)
-            write_atomically(self.path, lambda stream: np.savez(stream, **self._packed(progress)))
+                with _opened(self.path) as present:
+                    self._check(present)
+            arrays = self._packed(progress)
+            write_atomically(self.path, lambda stream: np.savez(stream, **arrays))
             self._written = _place(progress)
         except InputError as error:
             if not self._warned:
@@ -99,8 +100,8 @@ class Checkpoint:
                 f"{self.path} is a checkpoint of solver {solver!r}; go on with that one, or name another file"
             )
 
-    def _packed(self, progress: Progress) -> dict[str, npt.ArrayLike]:
-        arrays: dict[str, npt.ArrayLike] = {
+    def _packed(self, progress: Progress) -> dict[str, Any]:
+        arrays: dict[str, Any] = {
             "ldssc_checkpoint": VERSION,
             "fingerprint": self.fingerprint,
             "solver": self.solver,

@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ldssc.certificate import pose
 from ldssc.checkpoint import Checkpoint, terminable
 from ldssc.exceptions import InputError
@@ -119,6 +121,8 @@ def _warm_start(start: Any, problem: Problem) -> State:
     G, n = start.G, len(problem)
     if len(G) != n:
         raise InputError(f"start is the answer for {len(G)} rows, and K has {n}; they must be equal")
+    if not all(np.isfinite(part).all() for part in (G, start.u, start.Q, start.Z)) or start.Q.min() < 0:
+        raise InputError("start is no answer: it holds NaN, infinite numbers or a negative Q; leave start out")
     # τ is a multiplier only where a trace is prescribed
     return State(start.u, start.Q, start.Z, G, start.tau if problem.trace is not None else 0.0)
 
