@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import gzip
 import json
 import math
-import os
-import secrets
-import shutil
 import stat
 import zipfile
 from collections.abc import Callable, Sequence
@@ -26,13 +21,14 @@ from ldssc.memory import readable, require_memory
 from ldssc.solvers import Result
 from ldssc.tables import Table, read_text
 from ldssc.validation import Matrix
+from ldssc.writing import PathLike, first_line, reason
+from ldssc.writing import require_writable as require_writable
+from ldssc.writing import write_atomically as write_atomically
 
 TEXT = (".csv", ".tsv", ".txt", ".dat", ".data")
 READABLE = (".npy", ".npz", ".mtx", ".mtx.gz", *TEXT)
 WRITABLE = (".npy", ".npz", ".csv", ".mtx")
 _SPARSE_PARTS = {"format", "shape", "data"}
-
-PathLike = str | os.PathLike[str]
 
 
 # --- in ----------------------------------------------------------------------------------------------------------
@@ -52,9 +48,9 @@ def read_matrix(path: PathLike, *, header: bool | None = None) -> Any:
     except (InputError, MemoryError):
         raise
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {_reason(error)}") from error
+        raise InputError(f"{path} cannot be read: {reason(error)}") from error
     except Exception as error:  # what a broken file makes NumPy, SciPy or zipfile raise has no common type
-        raise InputError(f"{path} is damaged, or no {suffix} file: {_first_line(error)}; write it again") from error
+        raise InputError(f"{path} is damaged, or no {suffix} file: {first_line(error)}; write it again") from error
 
 
 def read_table(path: PathLike, *, header: bool | None = None, ignore: Sequence[str] = ()) -> Table:
@@ -64,7 +60,7 @@ def read_table(path: PathLike, *, header: bool | None = None, ignore: Sequence[s
         try:
             return read_text(path, header=header, ignore=ignore)
         except OSError as error:
-            raise InputError(f"{path} cannot be read: {_reason(error)}") from error
+            raise InputError(f"{path} cannot be read: {reason(error)}") from error
     if ignore:
         raise InputError(f"columns can be ignored in text files only ({', '.join(TEXT)}), and {path} is none")
     X = read_matrix(path)
@@ -80,7 +76,7 @@ def _existing(path: PathLike) -> Path:
     except FileNotFoundError as error:
         raise InputError(f"there is no file {path}") from error
     except (OSError, ValueError) as error:
-        raise InputError(f"{str(path)!r} cannot be read: {_reason(error)}") from error
+        raise InputError(f"{str(path)!r} cannot be read: {reason(error)}") from error
     if stat.S_ISDIR(mode.st_mode):
         raise InputError(f"{path} is a folder; name a file")
     if not stat.S_ISREG(mode.st_mode):
@@ -90,7 +86,7 @@ def _existing(path: PathLike) -> Path:
     try:
         path.open("rb").close()
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {_reason(error)}") from error
+        raise InputError(f"{path} cannot be read: {reason(error)}") from error
     return path
 
 
@@ -180,48 +176,6 @@ def _read_mtx(path: Path) -> Any:
 # --- out ---------------------------------------------------------------------------------------------------------
 
 
-def require_writable(
-    path: PathLike, *, n_bytes: float = 0, suffixes: Sequence[str] = (), spare: Sequence[PathLike] = ()
-) -> Path:
-    """Ask before a long computation: known suffix, a folder that takes files, room; `spare` is not overwritten."""
-    path = Path(path)
-    if suffixes and path.suffix.lower() not in suffixes:
-        raise InputError(f"{path} would be of no known kind; its name must end in {', '.join(suffixes)}")
-    target = _target(path)
-    for other in spare:
-        same = target.exists() and Path(other).exists() and target.samefile(other)
-        if same or target == Path(os.path.realpath(other)):
-            raise InputError(f"{path} is another file of this command and would be overwritten; choose another name")
-    _temporary(target, path).unlink()
-    free = shutil.disk_usage(target.parent).free
-    if n_bytes > free:
-        raise InputError(
-            f"{path} needs about {readable(n_bytes)}, and {readable(free)} are free in its folder; make room, or write "
-            f"elsewhere"
-        )
-    return path
-
-
-def write_atomically(path: PathLike, writer: Callable[[BinaryIO], object]) -> None:
-    """Let `writer` fill a temporary file in the same folder, then rename it: the old or the new, never half."""
-    path = Path(path)
-    target = _target(path)
-    temporary = _temporary(target, path)
-    try:
-        with temporary.open("wb") as stream:
-            writer(stream)
-            stream.flush()
-            os.fsync(stream.fileno())
-        if target.exists():
-            shutil.copymode(target, temporary)
-        os.replace(temporary, target)
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-
-
 def write_labels(path: PathLike, labels: npt.ArrayLike) -> None:
     """A header, `label`, and one line a row."""
     lines = "".join(f"{label}\n" for label in ["label", *np.asarray(labels).tolist()])
@@ -278,44 +232,3 @@ def write_certificate(path: PathLike, result: Result) -> None:
     finite = {name: None if isinstance(v, float) and not math.isfinite(v) else v for name, v in content.items()}
     text = json.dumps(finite, indent=2, ensure_ascii=False, allow_nan=False, default=float) + "\n"
     write_atomically(certificate_path(path), lambda stream: stream.write(text.encode()))
-
-
-def _target(path: Path) -> Path:
-    """Where the bytes go: links are followed, and only a regular file is ever replaced."""
-    target = Path(os.path.realpath(path))
-    try:
-        if target.is_dir():
-            raise InputError(f"{path} is a folder; name a file in it")
-        if target.exists() and not target.is_file():
-            raise InputError(f"{path} is a device or a pipe; name a file")
-        if not target.parent.is_dir():
-            raise InputError(f"{path} cannot be written: there is no folder {path.parent}; create it first")
-    except (OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise _unwritable(path, error) from error
-    return target
-
-
-def _temporary(target: Path, path: Path) -> Path:
-    """A new empty file beside the target, with the rights that the user's files have."""
-    temporary = target.with_name(f".{target.name[:80]}.{secrets.token_hex(4)}.part")
-    try:
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    except (OSError, ValueError) as error:
-        raise _unwritable(path, error) from error
-    return temporary
-
-
-def _unwritable(path: Path, error: Exception) -> InputError:
-    full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, None)  # NumPy: None
-    remedy = "make room, or write elsewhere" if full else "choose a folder in which you may write"
-    return InputError(f"{path} cannot be written: {_reason(error)}; {remedy}")
-
-
-def _reason(error: Exception) -> str:
-    return (isinstance(error, OSError) and error.strerror) or _first_line(error)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

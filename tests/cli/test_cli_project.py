@@ -131,6 +131,10 @@ def test_an_odd_matrix_is_projected_and_proven(K: np.ndarray, run: Command, tmp_
             ("K.npy", "-o", "F.npy", "--solver", "magic"),
             "valid names: accelerated, auto, conic, ld-ssc1, ld-ssc2, splitting",
         ),
+        (("K.npy", "-o", "F.npy", "--checkpoint", "C.npy"), "must end in .npz"),
+        (("K.npy", "-o", "F.npz", "--checkpoint", "F.npz"), "would be overwritten"),
+        (("K.npy", "-o", "F.npy", "--multipliers", "M.npz", "--checkpoint", "M.npz"), "would be overwritten"),
+        (("K.npy", "-o", "F.npy", "--checkpoint", "nowhere/C.npz"), "there is no folder nowhere"),
         (("K.npy", "-o", "F.npy", "--tol", "-1"), "tol must be a number > 0"),
         (("K.npy", "-o", "F.npy", "--tol", "nan"), "tol must be a number > 0"),
         (("K.npy", "-o", "F.npy", "--max-iter", "0"), "max_iter must be at least 1"),
@@ -188,6 +192,49 @@ def test_an_interrupted_run_writes_the_best_so_far_with_code_1(tmp_path: Path) -
     assert F.min() >= 0
     np.testing.assert_allclose(F.sum(axis=1), 1, atol=1e-12)
     assert np.linalg.eigvalsh(F)[0] >= -1e-12
+
+
+def test_the_same_command_with_a_checkpoint_goes_on(run: Command, affinity: Path) -> None:
+    command = ("project", affinity, "-o", "F.npy", "--tol", "1e-4", "--checkpoint", "C.npz")
+    assert run(*command, "--max-iter", "10").code == 1
+    first = json.loads(Path("F.json").read_text())
+    assert run(*command).code == 0
+    second = json.loads(Path("F.json").read_text())
+    assert first["n_iter"] == 10 < second["n_iter"]
+    assert second["n_eig"] > first["n_eig"]
+    again = run(*command)
+    assert again.code == 0
+    assert f"{second['n_iter']} iterations" in again.out
+    assert again.err == ""
+
+
+def test_a_checkpoint_of_another_matrix_is_one_line_and_code_2(run: Command, affinity: Path, K: np.ndarray) -> None:
+    assert run("project", affinity, "-o", "F.npy", "--tol", "1e-2", "--checkpoint", "C.npz").code == 0
+    np.save(affinity, 2 * K)
+    before = Path("F.npy").read_bytes(), Path("C.npz").read_bytes()
+    outcome = run("project", affinity, "-o", "F.npy", "--tol", "1e-2", "--checkpoint", "C.npz")
+    assert outcome.code == 2
+    assert "C.npz is the checkpoint of another problem" in outcome.complaint
+    assert (Path("F.npy").read_bytes(), Path("C.npz").read_bytes()) == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_terminated_run_with_a_checkpoint_writes_the_best_so_far_and_goes_on(tmp_path: Path, run: Command) -> None:
+    K = ldssc.gaussian_affinity(np.random.default_rng(0).normal(size=(120, 2)))
+    np.save(tmp_path / "K.npy", K)
+    command = ("project", "K.npy", "-o", "F.npy", "--solver", "ld-ssc2", "--checkpoint", "C.npz", "--tol")
+    process = start(*command, "1e-14", cwd=tmp_path)
+    assert process.stderr is not None
+    process.stderr.readline()
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 1, err
+    assert "stopped on request" in out
+    stopped = json.loads((tmp_path / "F.json").read_text())
+    assert stopped["status"] == "STOPPED"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["C.npz", "F.json", "F.npy", "K.npy"]
+    run(*command, "5e-2")
+    assert json.loads((tmp_path / "F.json").read_text())["n_iter"] >= stopped["n_iter"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the size of files")

@@ -27,17 +27,24 @@ def project(
     multipliers: Annotated[
         Path | None, typer.Option(help="Write u, Q and Z as .npz too: all that it takes to check the certificate.")
     ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(help="Write the best so far here as the run goes (.npz); go on from it where it exists."),
+    ] = None,
     header: options.Header = None,
 ) -> int:
     """Find the doubly stochastic, positive semidefinite matrix F nearest to K, and prove how near the answer is.
 
-    Ctrl-C ends the run early; the best F so far is written.
+    Ctrl-C ends the run early; the best F so far is written. With --checkpoint so does SIGTERM, and the same command goes on.
     """
     certificate = files.certificate_path(output)
     files.require_writable(output, suffixes=files.WRITABLE, spare=[affinity])
     files.require_writable(certificate, spare=[affinity])
     if multipliers is not None:
         files.require_writable(multipliers, suffixes=(".npz",), spare=[affinity, output])
+    if checkpoint is not None:
+        spare = [affinity, output, certificate, *([] if multipliers is None else [multipliers])]
+        files.require_writable(checkpoint, suffixes=(".npz",), spare=spare)
     K = files.read_matrix(affinity, header=header)
     files.require_writable(output, n_bytes=8.0 * math.prod(K.shape) * (1 if multipliers is None else 3))
     with console.progress(tol) as callback:
@@ -49,6 +56,7 @@ def project(
             time_limit=time_limit,
             callback=callback,
             paper=paper,
+            checkpoint=checkpoint,
         )
     files.write_matrix(output, result.F)
     files.write_certificate(output, result)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ldssc.certificate import pose
+from ldssc.checkpoint import Checkpoint, terminable
 from ldssc.exceptions import InputError
 from ldssc.memory import require_memory
+from ldssc.problem import Problem
 from ldssc.solvers import ld_ssc1, ld_ssc2
 from ldssc.solvers.accelerated import accelerated
 from ldssc.solvers.auto import auto
-from ldssc.solvers.base import Record, Result, Run, Solver, Status, solve
+from ldssc.solvers.base import Record, Result, Run, Solver, State, Status, solve
 from ldssc.solvers.conic import conic
 from ldssc.solvers.newton import newton
 from ldssc.solvers.splitting import splitting
@@ -45,6 +50,9 @@ def project(
     paper: bool = False,
     weights: Any = None,
     trace: float | None = None,
+    start: Result | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_interval: float = 60.0,
 ) -> Result:
     """Minimise ½‖F − K‖² over symmetric F with F1 = 1, F ≥ 0, F ⪰ 0 (1), and prove how near the answer is.
 
@@ -61,6 +69,11 @@ def project(
         `result.iterate` is then the matrix that the paper clusters.
     weights : how often each point counts (19); `result.F` then has Fw = 1, and is the F of the problem with repeated rows.
     trace : prescribed trace of the G of (19), between 1 and n (20); G = F where there are no weights.
+    start : an earlier `Result` of the same size to go on from, such as that of a neighbouring kernel width.
+    checkpoint : file that the best so far is written to as the run goes, and at its end; where it exists, the run goes on
+        from it: counts and seconds continue, `time_limit` is for what follows, `start` is not looked at. SIGTERM then ends
+        the run as Ctrl-C does. The file is refused, not overwritten, if it belongs to anything else.
+    checkpoint_interval : seconds between two writes.
 
     Returns
     -------
@@ -74,6 +87,7 @@ def project(
         check_positive(time_limit, "time_limit")
     if callback is not None and not callable(callback):
         raise InputError(f"callback must be a function of a record, or None, and is {callback!r}")
+    check_positive(checkpoint_interval, "checkpoint_interval", zero=True)
     if paper:
         check_choice(solver, "solver (with paper=True)", _PAPER_ITERATIONS)
         max_iter = _PAPER_ITERATIONS[solver] if max_iter is None else max_iter
@@ -81,6 +95,8 @@ def project(
         raise InputError(
             f"solver {solver!r} knows neither weights nor trace; use one of: {', '.join(sorted(_GENERAL))}"
         )
+    if start is not None and (paper or solver == "conic"):
+        raise InputError(f"{'paper=True' if paper else f'solver {solver!r}'} takes no start; leave start out")
     problem = pose(K, weights, trace)
     n = len(problem)
     function, arrays = SOLVERS[solver]
@@ -92,8 +108,27 @@ def project(
         time_limit=math.inf if time_limit is None else time_limit,
         callback=callback,
         prove_at_end=paper,
+        start=None if start is None else _warm_start(start, problem),
     )
-    return solve(run, function, solver)
+    if checkpoint is None:
+        return solve(run, function, solver)
+    run.checkpoint = Checkpoint(checkpoint, problem, solver, checkpoint_interval)
+    run.resume(run.checkpoint.take())
+    with terminable():
+        return solve(run, function, solver)
+
+
+def _warm_start(start: Any, problem: Problem) -> State:
+    """What an earlier answer says about the problem, in the letters of (19)."""
+    if not isinstance(start, Result):
+        raise InputError(f"start must be a Result of ldssc.project, and is of type {type(start).__name__}")
+    G, n = start.G, len(problem)
+    if len(G) != n:
+        raise InputError(f"start is the answer for {len(G)} rows, and K has {n}; they must be equal")
+    if not all(np.isfinite(part).all() for part in (G, start.u, start.Q, start.Z)) or start.Q.min() < 0:
+        raise InputError("start is no answer: it holds NaN, infinite numbers or a negative Q; leave start out")
+    # τ is a multiplier only where a trace is prescribed
+    return State(start.u * problem.unit, start.Q, start.Z, G, start.tau if problem.trace is not None else 0.0)
 
 
 def _remedy(solver: str) -> str:

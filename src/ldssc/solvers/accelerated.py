@@ -17,6 +17,9 @@ def accelerated(run: Run) -> None:
     problem = run.problem
     Y = Z = np.zeros_like(problem.A)
     u, tau, t = None, 0.0, 1.0
+    if run.start is not None:
+        Y = Z = run.start.Z
+        u, tau = run.start.u, run.start.tau
     while True:
         F, u, _, tau = project_doubly_stochastic(problem.A + Y, u, problem.s, problem.trace, tau)
         new = run.split(Y - F).plus

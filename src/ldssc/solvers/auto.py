@@ -14,10 +14,10 @@ from ldssc.solvers.splitting import CLASS_TEST, Splitting
 
 
 def auto(run: Run) -> None:
-    """Prove the two closings of no multipliers at all; go on by Newton where Z is light, by splitting elsewhere."""
-    n = len(run.K)
-    zero = np.zeros_like(run.K)
-    run.observe(State(np.zeros(n), zero, zero), note="free exits (9) and (10)", force=True)
+    """Prove the two closings of no multipliers at all, or of the start; go on by Newton where Z is light, by splitting elsewhere."""
+    if run.start is None:
+        zero = np.zeros_like(run.K)
+        run.observe(State(np.zeros(len(run.K)), zero, zero), note="free exits (9) and (10)", force=True)
     iteration = Splitting(run)
     if run.problem.s is not None or run.problem.trace is not None:
         _split_on(run, iteration, "splitting: weights or trace are given")

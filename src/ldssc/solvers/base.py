@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.linalg as la
@@ -22,6 +22,9 @@ from ldssc.problem import Point, Problem, eigenvalue_margin
 from ldssc.projections import Split, Tally, counting, eigh, split
 from ldssc.threads import threads_for
 from ldssc.validation import Matrix, Vector
+
+if TYPE_CHECKING:
+    from ldssc.checkpoint import Checkpoint
 
 _PROOF_COST = 4  # eigendecompositions in one proof
 _PROOF_SHARE = 0.15  # of all work, at most, once a run is long
@@ -56,6 +59,7 @@ class State(NamedTuple):
     Z: Matrix
     iterate: Matrix | None = None
     tau: float = 0.0
+    sigma: float | None = None  # the weight that `splitting` had arrived at
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,19 @@ class Record:
     distance: float
     dual: float
     note: str = ""
+
+
+class Progress(NamedTuple):
+    """All that a run has found, and all that it takes to go on."""
+
+    best: Point | None
+    state: State
+    history: tuple[Record, ...]
+    n_iter: int
+    n_inner: int
+    n_eig: int
+    seconds: float
+    gain: tuple[int, int, float]
 
 
 @dataclass(frozen=True, repr=False)
@@ -132,6 +149,8 @@ class Run:
     time_limit: float = math.inf
     callback: Callable[[Record], object] | None = None
     prove_at_end: bool = False
+    start: State | None = None
+    checkpoint: Checkpoint | None = None
     n_iter: int = 0
     n_inner: int = 0
     tally: Tally = field(default_factory=Tally)
@@ -166,6 +185,11 @@ class Run:
         """Since the start."""
         return time.perf_counter() - self._start
 
+    @property
+    def seconds_left(self) -> float:
+        """Until the time limit."""
+        return self.time_limit - self.seconds
+
     def eigh(self, A: Matrix, /) -> tuple[Vector, Matrix]:
         """An eigendecomposition for a solver; the time limit is looked at here, where the time goes."""
         if self.seconds > self.time_limit:
@@ -188,6 +212,41 @@ class Run:
         """A₊ and (−A)₊."""
         return split(A, self.eigh)
 
+    def resume(self, progress: Progress | None) -> None:
+        """Take up what an earlier run has left, if any. The time limit is for what follows, all counts go on."""
+        if progress is None:
+            return
+        self.start = self._state = progress.state
+        self.history = list(progress.history)
+        self.n_iter, self.n_inner, self.tally.n_eig = progress.n_iter, progress.n_inner, progress.n_eig
+        self._last_gain = progress.gain
+        self._last_proof = self.history[-1].n_eig if self.history else 0
+        self._unproven = not self.history or self.history[-1].iteration < self.n_iter
+        self._start -= progress.seconds
+        self.time_limit += progress.seconds
+        if progress.best is not None:
+            self.offer(progress.best)
+
+    def save(self, *, now: bool = False) -> None:
+        """Write the checkpoint, where there is one and it is due."""
+        if self.checkpoint is None or self._state is None or not (now or self.checkpoint.due()):
+            return
+        counts = self.n_iter, self.n_inner, self.n_eig
+        found = Progress(self._best, self._state, tuple(self.history), *counts, self.seconds, self._last_gain)
+        self.checkpoint.write(found)
+
+    def begin(self) -> None:
+        """What is there to go on from may suffice."""
+        if self.n_iter > 0:
+            if self._distance <= self.tol and self._certify().distance <= self.tol:
+                raise Halt(Status.SOLVED)
+            if self.n_iter >= self.max_iter:
+                raise Halt(Status.MAX_ITER)
+        elif self.start is not None:
+            self._state, self._unproven = self.start, True
+            self._notes.append("warm start")
+            self._judge(self._prove())
+
     def observe(self, state: State, *, note: str = "", force: bool = False) -> None:
         """Take a solver's state after an iteration: prove it when due, and stop where a rule says so.
 
@@ -201,6 +260,7 @@ class Run:
             self._notes.append(note)
         if force or self._due():
             self._judge(self._prove())
+        self.save()
         if self.n_iter >= self.max_iter:
             raise Halt(Status.MAX_ITER)
         if self.seconds > self.time_limit:
@@ -213,7 +273,7 @@ class Run:
     def _prove(self) -> Record:
         """Close the state on both sides (13), (13a), keep the best proof, and record it."""
         assert self._state is not None
-        u, Q, Z, iterate, tau = self._state
+        u, Q, Z, iterate, tau, _ = self._state
         points = [self.problem.close_doubly_stochastic(Z, u, tau)]
         self.offer(points[0])  # needs no eigenvectors: there is an answer even where they fail
         points.append(self.problem.close_semidefinite(Q, self.sound_eigh))
@@ -298,7 +358,7 @@ class Run:
         assert self._best is not None
         assert self._state is not None
         assert self.certificate is not None
-        u, Q, Z, iterate, tau = self._state
+        u, Q, Z, iterate, tau, _ = self._state
         assert self._answer is not None
         return Result(
             self._answer,
@@ -330,6 +390,7 @@ def solve(run: Run, solver: Solver, name: str) -> Result:
     with counting(run.tally), threads_for(len(run.problem)):
         try:
             with np.errstate(over="ignore", invalid="ignore"):
+                run.begin()
                 solver(run)
             status = Status.STALLED
         except Halt as halt:
@@ -338,8 +399,12 @@ def solve(run: Run, solver: Solver, name: str) -> Result:
             status = Status.STOPPED
         while True:
             try:
+                if status is Status.STOPPED:
+                    run.save(now=True)  # whoever sends signals may not wait for the proof
                 if status is not Status.SOLVED:
                     run.last_proof()
-                return run.result(status, name)
+                result = run.result(status, name)
+                run.save(now=True)
+                return result
             except KeyboardInterrupt:  # nothing found is lost: the proof is begun again, without the caller
                 status, run.callback = Status.STOPPED, None

@@ -33,7 +33,7 @@ def conic(run: Run) -> None:
     """Model, solve, and take the multipliers from the solver; one observation."""
     n = len(run.K)
     name, seconds, n_bytes = forecast(n)
-    if seconds > min(HOPELESS_SECONDS, 3 * run.time_limit):
+    if seconds > min(HOPELESS_SECONDS, 3 * run.seconds_left):
         raise InputError(
             f"solver 'conic' at n = {n} would take {name} about {_duration(seconds)}; use solver='auto', "
             f"or fewer rows"
@@ -73,12 +73,12 @@ def _state(K: Matrix, F: Matrix, Q: Matrix, Z: Matrix) -> State:
 def _options(name: str, run: Run) -> dict[str, float | int]:
     if name == "CLARABEL":
         accuracy = 1e-12  # the proof is the root of a gap
-        limit = {} if math.isinf(run.time_limit) else {"time_limit": run.time_limit}
+        limit = {} if math.isinf(run.time_limit) else {"time_limit": run.seconds_left}
         return {"tol_gap_abs": accuracy, "tol_gap_rel": accuracy, "tol_feas": accuracy, **limit}
     accuracy = max(1e-9, min(1e-4, run.tol**1.5))
     options: dict[str, float | int] = {"eps_abs": accuracy, "eps_rel": accuracy, "max_iters": 20_000}
     if not math.isinf(run.time_limit):
-        options["time_limit_secs"] = run.time_limit
+        options["time_limit_secs"] = run.seconds_left
     if not math.isinf(run.max_iter) and run.max_iter > 1:
         options["max_iters"] = int(run.max_iter)
     return options

@@ -17,10 +17,11 @@ import scipy.linalg as la
 from ldssc.projections import project_doubly_stochastic, spread
 from ldssc.solvers.anderson import Anderson
 from ldssc.solvers.base import Run, State
-from ldssc.validation import Matrix
+from ldssc.validation import Matrix, Vector
 
 SIGMA = 10.0
 BALANCE = 15.0  # σ is kept near this many times ‖Z‖/‖F‖
+WARM = 3.0  # ... and so many times that from a warm start
 MEMORY = 10
 _RESCALE = frozenset({10, 20, 40, 80, 160, 320, 640})
 HEAVY = 0.3  # tr Z / n, at CLASS_TEST, above which Z will have no low rank: zero diagonals, graphs without self-loops
@@ -42,7 +43,10 @@ class Splitting:
     def __init__(self, run: Run, sigma: float = SIGMA, memory: int = MEMORY) -> None:
         self.run, self.sigma, self.k = run, sigma, 0
         problem = run.problem
-        self.W, self.u, _, self.tau = project_doubly_stochastic(problem.A, None, problem.s, problem.trace)
+        if run.start is None:
+            self.W, self.u, _, self.tau = project_doubly_stochastic(problem.A, None, problem.s, problem.trace)
+        else:
+            self.W, self.u, self.tau, self.sigma = _warm(run, run.start, sigma)
         self.anderson = Anderson(len(problem), memory)
         self.weight = 0.0  # tr Z / n
         self._fallback: Matrix | None = None
@@ -102,7 +106,19 @@ class Splitting:
         Q.flat[:: len(Q) + 1] -= self.tau
         Q = np.maximum(Q, 0)
         scale = 1 + sigma
-        return State(scale * self.u, scale * Q, sigma * N, F, scale * self.tau), F - X
+        return State(scale * self.u, scale * Q, sigma * N, F, scale * self.tau, sigma), F - X
+
+
+def _warm(run: Run, start: State, sigma: float) -> tuple[Matrix, Vector, float, float]:
+    """W = F − Z/σ, the u and τ of its projection on D, and σ: where a run was, or what another problem's answer suggests.
+
+    Of a neighbour's answer, Z is kept; F follows from it (6), and so does a σ, larger than in a run from nothing.
+    """
+    u, _, Z, F, tau, known = start
+    if known is None or F is None:
+        F, u, _, tau = project_doubly_stochastic(run.problem.A + Z, u, run.problem.s, run.problem.trace, tau)
+        known = WARM * BALANCE * float(la.norm(Z)) / float(la.norm(F)) or sigma
+    return F - Z / known, u / (1 + known), tau / (1 + known), known
 
 
 def _balance(X: Matrix, N: Matrix) -> float:
