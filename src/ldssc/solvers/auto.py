@@ -14,7 +14,7 @@ from ldssc.solvers.splitting import CLASS_TEST, Splitting
 
 
 def auto(run: Run) -> None:
-    """Prove the two closings of no multipliers at all, or of the start; go on by Newton where Z is light, by splitting elsewhere."""
+    """Prove the closings of no multipliers at all, or of the start; go on by Newton where Z is light, else by splitting."""
     if run.start is None:
         zero = np.zeros_like(run.K)
         run.observe(State(np.zeros(len(run.K)), zero, zero), note="free exits (9) and (10)", force=True)

@@ -35,8 +35,7 @@ def conic(run: Run) -> None:
     name, seconds, n_bytes = forecast(n)
     if seconds > min(HOPELESS_SECONDS, 3 * run.seconds_left):
         raise InputError(
-            f"solver 'conic' at n = {n} would take {name} about {_duration(seconds)}; use solver='auto', "
-            f"or fewer rows"
+            f"solver 'conic' at n = {n} would take {name} about {_duration(seconds)}; use solver='auto', or fewer rows"
         )
     require_memory(n_bytes, f"solver 'conic' ({name}) at n = {n}", "use solver='auto', or fewer rows")
     cvxpy = require("cvxpy", "conic")
