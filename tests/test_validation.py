@@ -185,7 +185,7 @@ def test_negative_affinities_are_taken_elsewhere(name: str) -> None:
 def test_unknown_names_list_the_valid_ones() -> None:
     with pytest.raises(
         InputError,
-        match=r"solver='sdpt3' is not known; valid names: accelerated, auto, conic, ld-ssc1, ld-ssc2, splitting",
+        match=r"solver='sdpt3' is not known; valid names: accelerated, auto, conic, ld-ssc1, ld-ssc2, newton, splitting",
     ):
         project(K, solver="sdpt3")
     with pytest.raises(InputError, match=r"normalization='fsc' is not known; valid names: frobenius, .*, sinkhorn"):

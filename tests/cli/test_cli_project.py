@@ -129,7 +129,7 @@ def test_an_odd_matrix_is_projected_and_proven(K: np.ndarray, run: Command, tmp_
         (("K.npy", "-o", "F.npz", "--multipliers", "F.npz"), "would be overwritten"),
         (
             ("K.npy", "-o", "F.npy", "--solver", "magic"),
-            "valid names: accelerated, auto, conic, ld-ssc1, ld-ssc2, splitting",
+            "valid names: accelerated, auto, conic, ld-ssc1, ld-ssc2, newton, splitting",
         ),
         (("K.npy", "-o", "F.npy", "--tol", "-1"), "tol must be a number > 0"),
         (("K.npy", "-o", "F.npy", "--tol", "nan"), "tol must be a number > 0"),
