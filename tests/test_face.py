@@ -152,16 +152,16 @@ def test_landing_sharpens_a_proof_near_the_solution() -> None:
     near = project(K, solver="splitting", tol=1e-4)
     point = Problem(K).close_doubly_stochastic(near.Z)
     before = np.vdot(point.F, point.Q + point.Z)
-    landed = land_point(Problem(K), point)
+    landed = list(land_point(Problem(K), point))
     assert min(np.vdot(at.F, at.Q + at.Z) for at in landed) <= 0.2 * before
 
 
 def test_nothing_lands_without_z_or_with_weights_or_a_trace() -> None:
     K, zero = gaussian(np.random.default_rng(0), 6), np.zeros((6, 6))
     point = Point(np.eye(6), np.zeros(6), zero, np.eye(6))
-    assert land_point(Problem(K), point._replace(Z=zero)) == []
-    assert land_point(Problem(K, np.full(6, 2.0)), point) == []
-    assert land_point(Problem(K, None, 2.0), point) == []
+    assert list(land_point(Problem(K), point._replace(Z=zero))) == []
+    assert list(land_point(Problem(K, np.full(6, 2.0)), point)) == []
+    assert list(land_point(Problem(K, None, 2.0), point)) == []
 
 
 @pytest.mark.parametrize("solver", ["splitting", "newton", "accelerated"])

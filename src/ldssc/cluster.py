@@ -48,7 +48,7 @@ class SemidefiniteSpectralClustering(ClusterMixin, BaseEstimator):  # type: igno
     verbose : print a line at every proof of the solver.
     normalization : "semidefinite", or a rival: "none", "ratio-cut", "normalized-cut", "sinkhorn", "frobenius",
         "frobenius-successive".
-    solver : "auto", "splitting", "accelerated", "ld-ssc1", "ld-ssc2", "conic"; for normalization="semidefinite".
+    solver : "auto", "newton", "splitting", "accelerated", "ld-ssc1", "ld-ssc2", "conic"; for normalization="semidefinite".
     tol : proven relative distance to the exact F at which the solver stops.
     solver_params : further arguments of the normalisation, such as max_iter, time_limit or paper=True (which clusters
         the solver's own matrix, unrepaired, after the paper's iteration counts).

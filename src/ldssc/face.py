@@ -11,6 +11,7 @@ Landing (12b): the smallest move E after which Vᵀ(F + E)V = 0, V an orthonorma
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -161,13 +162,12 @@ def move_onto(F: Matrix, V: Matrix, B: Matrix) -> Matrix:
     return face.project((Y + Y.T) / 2)
 
 
-def land(problem: Problem, F: Matrix, Z: Matrix, eigh: Eigh = eigh, loops: int = 2) -> list[Matrix]:
+def land(problem: Problem, F: Matrix, Z: Matrix, eigh: Eigh = eigh, loops: int = 2) -> Iterator[Matrix]:
     """Feasible matrices near F that are nearly orthogonal to Z (12b), one a loop: candidates for a proof, no more.
 
     F is on the D side, unmended. V holds the eigenvectors of Z − F above zero: the range of Z, and the directions in which F
     is slightly negative. Entries that a move makes negative are projected away, so that the next loop meets the new support.
     """
-    found = []
     for _ in range(loops):
         w, U = eigh(Z - F)
         V = U[:, w > 0]
@@ -179,13 +179,13 @@ def land(problem: Problem, F: Matrix, Z: Matrix, eigh: Eigh = eigh, loops: int =
             break
         if F.min() < 0:
             F = project_doubly_stochastic(F).F
-        found.append(problem.make_feasible(F))
-    return found
+        yield problem.make_feasible(F)
 
 
-def land_point(problem: Problem, point: Point, eigh: Eigh = eigh) -> list[Point]:
+def land_point(problem: Problem, point: Point, eigh: Eigh = eigh) -> Iterator[Point]:
     """The landings of a point of the D side, with its multipliers: F = Π_D(A + Z) anew, without the identity of (13)."""
     if problem.s is not None or problem.trace is not None or not point.Z.any():
-        return []
+        return
     F = project_doubly_stochastic(problem.A + point.Z, point.u).F
-    return [point._replace(F=landed) for landed in land(problem, F, point.Z, eigh)]
+    for landed in land(problem, F, point.Z, eigh):
+        yield point._replace(F=landed)

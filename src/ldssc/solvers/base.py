@@ -164,6 +164,7 @@ class Run:
     _state: State | None = None
     _unproven: bool = False
     _last_proof: int = 0
+    _own: float = math.inf
     _landed_at: float = math.inf
     _notes: list[str] = field(default_factory=list)
     _last_gain: tuple[int, int, float] = (0, 0, math.inf)
@@ -275,27 +276,30 @@ class Run:
         assert self._state is not None
         u, Q, Z, iterate, tau, _ = self._state
         points = [self.problem.close_doubly_stochastic(Z, u, tau)]
-        self.offer(points[0])  # needs no eigenvectors: there is an answer even where they fail
+        own = self.offer(points[0])  # needs no eigenvectors: there is an answer even where they fail
         points.append(self.problem.close_semidefinite(Q, self.sound_eigh))
         matrices = [point.F for point in points]
         if iterate is not None and not self._ending:
             matrices.append(self.problem.make_feasible(iterate))
         # any feasible matrix goes with any multipliers: the bounds are cheap, and the best pair is proven in full
         pairs = [point._replace(F=F) for point in points for F in matrices]
-        self.offer(min(pairs[1:], key=lambda pair: rough_bound(self.problem, pair)))
+        own = min(own, self.offer(min(pairs[1:], key=lambda pair: rough_bound(self.problem, pair))))
         self._unproven = False
-        self._land(points[0])
+        self._own = min(self._own, own)
+        self._land(points[0], own)
         if self._distance <= self.tol:  # so far the multipliers were taken at their word
             self._distance = self._certify().distance
         return self._record()
 
-    def _land(self, point: Point) -> None:
-        """Offer landings on the face (12b) where they could suffice."""
-        near = self.tol < self._distance < min(_LANDING_RANGE * self.tol, _LANDING_GAIN * self._landed_at)
-        if near and self.seconds < self.time_limit:
-            self._landed_at = self._distance
+    def _land(self, point: Point, own: float) -> None:
+        """Offer landings on the face (12b) where they could suffice; `own` is what the solver's own point proves."""
+        near = own < min(_LANDING_RANGE * self.tol, _LANDING_GAIN * self._landed_at)
+        if near and self._distance > self.tol and self.seconds < self.time_limit:
+            self._landed_at = last = own
             for landed in land_point(self.problem, point, self.sound_eigh):
-                self.offer(landed)
+                if not self.tol < (now := self.offer(landed)) < last / 2:
+                    break
+                last = now
 
     def _record(self) -> Record:
         assert self._best is not None
@@ -306,12 +310,13 @@ class Run:
         self.history.append(record)
         return record
 
-    def offer(self, point: Point) -> None:
-        """Keep a feasible point if it proves more than the best so far."""
+    def offer(self, point: Point) -> float:
+        """Keep a feasible point if it proves more than the best so far; the distance that it proves."""
         _, bound = prove(self.problem, point, eigenvalue_margin(len(point.Z)) * float(la.norm(point.Z)))
         distance = bound / float(la.norm(point.F))
         if distance < self._distance:
             self._best, self._distance = point, distance
+        return distance
 
     def _judge(self, record: Record) -> None:
         """Stop where the proof suffices, on request, and where nothing is gained any more."""
@@ -321,8 +326,8 @@ class Run:
         if wants_stop:
             raise Halt(Status.STOPPED)
         n_iter, n_eig, level = self._last_gain
-        if self._distance < 0.98 * level:
-            self._last_gain = (self.n_iter, self.n_eig, self._distance)
+        if self._own < 0.98 * level:  # a landing is no progress of the solver
+            self._last_gain = (self.n_iter, self.n_eig, self._own)
         elif self.n_iter - n_iter > _STALL_ITERATIONS and self.n_eig - n_eig > max(
             _STALL_LEAST, _STALL_SHARE * self.n_eig
         ):
