@@ -13,7 +13,7 @@ from ldssc.exceptions import InputError
 from ldssc.face import Face
 from ldssc.problem import Problem
 from ldssc.solvers import Status, base, project
-from ldssc.solvers.newton import _Step, _System, conjugate_gradients, evaluate
+from ldssc.solvers.newton import _inner, _Step, _System, conjugate_gradients, evaluate
 from ldssc.solvers.splitting import Splitting
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -61,6 +61,17 @@ def test_system_is_the_compressed_projection_plus_damping(step: _Step) -> None:
     full[n - r :, :] = Y.T
     expected = step.U.T @ face.project(step.U @ full @ step.U.T) @ step.V + damping * Y
     np.testing.assert_allclose(system.apply(Y), expected, atol=1e-8)
+
+
+def test_inner_product_of_coordinates_is_that_of_the_matrices() -> None:
+    n, r = 7, 3
+    pairs = []
+    for seed in range(2):
+        full = random(np.random.default_rng(seed), n)
+        full[: n - r, : n - r] = 0
+        pairs.append((full, full[:, n - r :]))
+    (A, a), (B, b) = pairs
+    assert _inner(a, b) == pytest.approx(float(np.vdot(A, B)), rel=1e-12)
 
 
 def test_conjugate_gradients_solve_the_system(step: _Step, monkeypatch: pytest.MonkeyPatch) -> None:
