@@ -238,7 +238,7 @@ def test_a_sparse_matrix_that_would_not_fit_is_refused_before_it_is_made_dense(m
 
 def test_a_sparse_vector_is_refused_with_a_sentence() -> None:
     with pytest.raises(
-        InputError, match="K must have two dimensions, and has 1|K must be square"
+        InputError, match=r"K must have two dimensions, and has 1|K must be square"
     ):  # SciPy 1.12 makes a row of it
         project(sparse.coo_array(np.ones(4)))
 
