@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _PROOF_COST = 4  # eigendecompositions in one proof
 _PROOF_SHARE = 0.15  # of all work, at most, once a run is long
 _LANDING_RANGE = 20.0  # times tol: a landing is worth trying from here
+_LANDING_BELOW = 2e-3  # ... but not before the support has settled
 _LANDING_GAIN = 0.6  # ... and again when so much of the last distance is left
 _STALL_SHARE = 0.5  # no 2 % of progress in so much of the run is a stall
 _STALL_LEAST = 400  # ... nor in less than so many eigendecompositions
@@ -293,7 +294,7 @@ class Run:
 
     def _land(self, point: Point, own: float) -> None:
         """Offer landings on the face (12b) where they could suffice; `own` is what the solver's own point proves."""
-        near = own < min(_LANDING_RANGE * self.tol, _LANDING_GAIN * self._landed_at)
+        near = own < min(_LANDING_RANGE * self.tol, _LANDING_BELOW, _LANDING_GAIN * self._landed_at)
         if near and self._distance > self.tol and self.seconds < self.time_limit:
             self._landed_at = last = own
             for landed in land_point(self.problem, point, self.sound_eigh):
