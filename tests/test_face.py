@@ -178,6 +178,7 @@ def test_a_bad_landing_changes_nothing(solver: str, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(base, "land_point", identity)
     monkeypatch.setattr(base, "_LANDING_RANGE", 1e9)
+    monkeypatch.setattr(base, "_LANDING_BELOW", 1e9)
     result = project(K, solver=solver, tol=1e-7, max_iter=60)
     assert calls
     assert result.certificate.distance == without.certificate.distance
