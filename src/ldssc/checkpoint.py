@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from ldssc.exceptions import InputError
 from ldssc.problem import Point, Problem
-from ldssc.solvers.base import Progress, Record, State
+from ldssc.solvers.records import Progress, Record, State
 from ldssc.writing import first_line, reason, remove_leftovers, require_writable, write_atomically
 
 VERSION = 1

@@ -17,9 +17,10 @@ from ldssc.problem import Problem
 from ldssc.solvers import ld_ssc1, ld_ssc2
 from ldssc.solvers.accelerated import accelerated
 from ldssc.solvers.auto import auto
-from ldssc.solvers.base import Record, Result, Run, Solver, State, Status, solve
+from ldssc.solvers.base import Run, Solver, solve
 from ldssc.solvers.conic import conic
 from ldssc.solvers.newton import newton
+from ldssc.solvers.records import Record, Result, State, Status
 from ldssc.solvers.splitting import splitting
 from ldssc.validation import check_choice, check_count, check_positive
 

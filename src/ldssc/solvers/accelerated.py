@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from ldssc.projections import project_doubly_stochastic
-from ldssc.solvers.base import Run, State
+from ldssc.solvers.base import Run
+from ldssc.solvers.records import State
 
 
 def accelerated(run: Run) -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ldssc.solvers.base import Run, State
+from ldssc.solvers.base import Run
 from ldssc.solvers.newton import newton
+from ldssc.solvers.records import State
 from ldssc.solvers.splitting import CLASS_TEST, Splitting
 
 

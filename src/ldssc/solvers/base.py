@@ -10,8 +10,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.linalg as la
@@ -20,6 +19,7 @@ from ldssc.certificate import Certificate, certify_point, prove, rough_bound, we
 from ldssc.face import land_point
 from ldssc.problem import Point, Problem, eigenvalue_margin
 from ldssc.projections import Split, Tally, counting, eigh, split
+from ldssc.solvers.records import Progress, Record, Result, State, Status
 from ldssc.threads import threads_for
 from ldssc.validation import Matrix, Vector
 
@@ -34,102 +34,6 @@ _LANDING_GAIN = 0.6  # ... and again when so much of the last distance is left
 _STALL_SHARE = 0.5  # no 2 % of progress in so much of the run is a stall
 _STALL_LEAST = 400  # ... nor in less than so many eigendecompositions
 _STALL_ITERATIONS = 100  # ... and iterations
-
-
-class Status(Enum):
-    """How a run ended; the value is the sentence to show."""
-
-    SOLVED = "proven to the tolerance"
-    MAX_ITER = "stopped after the allowed number of iterations, before the tolerance was proven"
-    TIME_LIMIT = "stopped at the time limit, before the tolerance was proven"
-    STALLED = "no further progress: the best answer so far is returned, short of the tolerance"
-    STOPPED = "stopped on request, before the tolerance was proven"
-    NONFINITE = "a number overflowed or became NaN, or LAPACK failed: the last good answer is returned"
-
-    @property
-    def sentence(self) -> str:
-        """The status in words."""
-        return self.value
-
-
-class State(NamedTuple):
-    """Where a solver stands: its multipliers, and its own matrix, unrepaired."""
-
-    u: Vector
-    Q: Matrix
-    Z: Matrix
-    iterate: Matrix | None = None
-    tau: float = 0.0
-    sigma: float | None = None  # the weight that `splitting` had arrived at
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """One proof in the course of a run; `distance` is the best proven so far, `dual` the dual value (3) that goes with it."""
-
-    iteration: int
-    n_eig: int
-    seconds: float
-    distance: float
-    dual: float
-    note: str = ""
-
-
-class Progress(NamedTuple):
-    """All that a run has found, and all that it takes to go on."""
-
-    best: Point | None
-    state: State
-    history: tuple[Record, ...]
-    n_iter: int
-    n_inner: int
-    n_eig: int
-    seconds: float
-    gain: tuple[int, int, float]
-
-
-@dataclass(frozen=True, repr=False)
-class Result:
-    """An answer with its proof: F is feasible up to rounding, `certificate.distance` bounds ‖F − F*‖/‖F‖.
-
-    With weights, F is the matrix with Fw = 1, and the multipliers and the distance belong to G = diag(√w) F diag(√w) (19).
-    """
-
-    F: Matrix
-    u: Vector
-    Q: Matrix
-    Z: Matrix
-    iterate: Matrix
-    status: Status
-    certificate: Certificate
-    history: tuple[Record, ...]
-    solver: str
-    tol: float
-    n_iter: int
-    n_inner: int
-    n_eig: int
-    seconds: float
-    lbfgs_memory: int | None = None
-    lbfgs_bytes: int | None = None
-    tau: float = 0.0
-    s: Vector | None = None
-
-    @property
-    def G(self) -> Matrix:
-        """The matrix of (19) that the proof speaks of: F itself where no weights are given."""
-        return weigh(self.F, self.s)
-
-    @property
-    def solved(self) -> bool:
-        """Whether the distance was proven to be within `tol`."""
-        return self.status is Status.SOLVED
-
-    def __repr__(self) -> str:
-        return (
-            f"Result(n={len(self.F)}, solver={self.solver!r}, status={self.status.name}, "
-            f"distance={self.certificate.distance:.2e}, tol={self.tol:.1e}, n_iter={self.n_iter}, n_eig={self.n_eig}, "
-            f"seconds={self.seconds:.2f})"
-        )
 
 
 class Halt(Exception):

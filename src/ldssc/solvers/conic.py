@@ -9,7 +9,8 @@ import numpy as np
 
 from ldssc.exceptions import InputError, require
 from ldssc.memory import require_memory
-from ldssc.solvers.base import Halt, Run, State, Status
+from ldssc.solvers.base import Halt, Run
+from ldssc.solvers.records import State, Status
 from ldssc.validation import Matrix
 
 LARGEST_FOR_CLARABEL = 60

@@ -11,7 +11,8 @@ from scipy.optimize import minimize
 
 from ldssc.problem import reduced_dual
 from ldssc.projections import spread
-from ldssc.solvers.base import Run, State
+from ldssc.solvers.base import Run
+from ldssc.solvers.records import State
 from ldssc.validation import Vector
 
 OUTER, INNER = 100, 10  # the paper reports 50-100 rounds of 5-10 L-BFGS-B iterations

@@ -9,7 +9,8 @@ import numpy as np
 from scipy.optimize import Bounds, minimize
 
 from ldssc.problem import ReducedDual, reduced_dual
-from ldssc.solvers.base import Run, State
+from ldssc.solvers.base import Run
+from ldssc.solvers.records import State
 from ldssc.validation import Matrix, Vector
 
 ITERATIONS = 20  # the paper reports 10-20

@@ -19,7 +19,8 @@ import scipy.linalg as la
 from ldssc.face import Face, pairs_within
 from ldssc.problem import Problem
 from ldssc.projections import gram, project_doubly_stochastic, spread
-from ldssc.solvers.base import Run, State
+from ldssc.solvers.base import Run
+from ldssc.solvers.records import State
 from ldssc.solvers.splitting import Splitting
 from ldssc.validation import Matrix, Vector
 

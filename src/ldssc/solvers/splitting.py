@@ -16,7 +16,8 @@ import scipy.linalg as la
 
 from ldssc.projections import project_doubly_stochastic, spread
 from ldssc.solvers.anderson import Anderson
-from ldssc.solvers.base import Run, State
+from ldssc.solvers.base import Run
+from ldssc.solvers.records import State
 from ldssc.validation import Matrix, Vector
 
 SIGMA = 10.0
