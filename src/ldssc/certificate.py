@@ -56,11 +56,12 @@ class Certificate:
     trace: float = 0.0
 
     def __str__(self) -> str:
-        return (
-            f"proven within {self.distance:.2e} of the exact matrix (relative Frobenius distance); rows sum to one within "
-            f"{self.row_sum:.1e}, lowest entry {-self.negativity:.1e}, lowest eigenvalue {-self.indefiniteness:.1e}, "
-            f"duality gap {self.gap:.2e}" + (f"; {self.note}" if self.note else "")
-        )
+        parts = [
+            f"proven within {self.distance:.2e} of the exact matrix (relative Frobenius distance)",
+            f"rows sum to one within {self.row_sum:.1e}, no entry below {0.0 - self.negativity:.1e}, no eigenvalue below "
+            f"{0.0 - self.indefiniteness:.1e}, duality gap {self.gap:.2e}",
+        ]
+        return "; ".join([*parts, self.note] if self.note else parts)
 
 
 def certify(
