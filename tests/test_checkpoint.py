@@ -481,6 +481,7 @@ def test_a_full_disk_is_said_before_the_work(path: Path, monkeypatch: pytest.Mon
 # --- what goes wrong on the way
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # NumPy 1.26 leaves its zip file open
 @linux
 def test_a_disk_that_fills_up_is_said_once_and_nothing_is_lost(path: Path) -> None:
     import resource
