@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import scipy.linalg as la
 
-from ldssc.accurate import inner, rounding, row_excess, stationarity, trace_excess
+from ldssc.accurate import EPS, inner, rounding, row_excess, stationarity, trace_excess
 from ldssc.exceptions import InputError
 from ldssc.problem import Point, Problem, eigenvalue_margin, lowest_eigenvalue
-from ldssc.projections import EPS, eigenvalues, eigh, gram, project_doubly_stochastic, project_semidefinite, split
+from ldssc.projections import eigenvalues, eigh, gram, project_doubly_stochastic, project_semidefinite, split
 from ldssc.validation import (
     LARGEST_ENTRY,
     Matrix,

@@ -15,9 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg as la
 
-from ldssc.accurate import row_excess, trace_excess
+from ldssc.accurate import EPS, row_excess, trace_excess
 from ldssc.projections import (
-    EPS,
     Eigh,
     balance,
     eigenvalues,

@@ -17,9 +17,9 @@ import numpy as np
 import scipy.linalg as la
 from scipy.sparse.linalg import LinearOperator, cg
 
+from ldssc.accurate import EPS
 from ldssc.validation import Matrix, Vector
 
-EPS = float(np.finfo(np.float64).eps)
 _DENSE_NEWTON = 200  # below this size a Cholesky factorisation beats conjugate gradients
 _MAX_NEWTON = 300
 _LARGE = 30.0  # entries, beyond which the projection is approached through smaller ones

@@ -101,6 +101,14 @@ def test_the_same_seed_gives_the_same_file(run: Command, table: Path) -> None:
         (("irises.csv", "-k", "3", "-o", "l.csv", *QUICK, "--assign-labels", "magic"), "valid names: discretize"),
         (("irises.csv", "-k", "3", "-o", "l.csv", *QUICK, "--pca", "5"), "more than the smaller side of X, 4"),
         (("irises.csv", "-k", "3", "-o", "l.csv", *QUICK, "--max-iter", "5"), "--max-iter belongs to"),
+        (
+            ("irises.csv", "-k", "3", "-o", "l.csv", "--ignore", "species", "--max-iter", "0"),
+            "max_iter must be at least 1, and is 0",
+        ),
+        (
+            ("irises.csv", "-k", "3", "-o", "l.csv", "--ignore", "species", "--time-limit", "0"),
+            "time_limit must be a number > 0",
+        ),
         (("irises.csv", "-k", "3", "-o", "l.csv", *QUICK, "--kernel-param", "width"), "must look like name=value"),
         (("irises.csv", "-k", "3", "-o", "l.csv", *QUICK, "--kernel-param", "width=2"), "'width'"),
         (("same.csv", "-k", "2", "-o", "l.csv"), "only 1 distinct rows"),

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 
+from ldssc.certificate import fit_rows
 from ldssc.exceptions import InputError, require
 from ldssc.memory import require_memory
 from ldssc.solvers.base import Halt, Run
@@ -66,8 +67,7 @@ def symmetric(A: object) -> Matrix:
 
 def _state(K: Matrix, F: Matrix, Q: Matrix, Z: Matrix) -> State:
     """With u the best fit of M to F − K − Q − Z: CVXPY's own multiplier of the rows is not a symmetric one."""
-    rest = (F - K - Q - Z).sum(axis=1)
-    return State((rest - rest.sum() / (2 * len(K))) / len(K), Q, Z, F)
+    return State(fit_rows(F - K - Q - Z), Q, Z, F)
 
 
 def _options(name: str, run: Run) -> dict[str, float | int]:
