@@ -24,10 +24,11 @@ from strategies import (
     zero_diagonal,
 )
 
-from ldssc import projections
 from ldssc.projections import (
     balance,
     center,
+    doubly_stochastic,
+    eigen,
     eigh,
     gram,
     project_doubly_stochastic,
@@ -97,7 +98,7 @@ def test_eigh_falls_back_to_the_slower_driver(monkeypatch: pytest.MonkeyPatch) -
             raise la.LinAlgError("no convergence")
         return real(A, driver=driver, check_finite=check_finite)
 
-    monkeypatch.setattr(projections.la, "eigh", fails_fast)
+    monkeypatch.setattr(eigen.la, "eigh", fails_fast)
     w, U = eigh(np.diag([2.0, 1.0]))
     np.testing.assert_allclose(w, [1, 2])
     np.testing.assert_allclose(np.abs(U), [[0, 1], [1, 0]])
@@ -194,7 +195,7 @@ def test_offsets_of_rows_and_columns_change_no_projection(A: Array, seed: int) -
 def test_conjugate_gradients_and_cholesky_give_the_same_projection(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     A = kind(np.random.default_rng(8), 40)
     dense = project_doubly_stochastic(A)
-    monkeypatch.setattr(projections, "_DENSE_NEWTON", 0)
+    monkeypatch.setattr(doubly_stochastic, "_DENSE_NEWTON", 0)
     iterative = project_doubly_stochastic(A)
     assert np.abs(dense.F - iterative.F).max() <= 1e-12 * size(A)
     assert dense.steps <= 40

@@ -1,0 +1,68 @@
+"""Eigendecompositions, counted, and the Gram matrix of eigenvectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import scipy.linalg as la
+
+from ldssc.validation import Matrix, Vector
+
+
+class Eigh(Protocol):
+    """An eigendecomposition, (eigenvalues ascending, eigenvectors): solvers pass one that looks at the clock."""
+
+    def __call__(self, A: Matrix, /) -> tuple[Vector, Matrix]: ...
+
+
+@dataclass
+class Tally:
+    """How many eigendecompositions were done, those for eigenvalues alone included."""
+
+    n_eig: int = 0
+
+
+_TALLY: ContextVar[Tally | None] = ContextVar("tally", default=None)
+
+
+@contextmanager
+def counting(tally: Tally) -> Iterator[Tally]:
+    """Within this context every eigendecomposition is added to the tally."""
+    token = _TALLY.set(tally)
+    try:
+        yield tally
+    finally:
+        _TALLY.reset(token)
+
+
+def _count() -> None:
+    if (tally := _TALLY.get()) is not None:
+        tally.n_eig += 1
+
+
+def eigh(A: Matrix, /) -> tuple[Vector, Matrix]:
+    """All eigenpairs of a symmetric matrix; LAPACK's slower driver where the fast one fails."""
+    _count()
+    try:
+        w, U = la.eigh(A, driver="evd" if len(A) > 1 else "ev", check_finite=False)  # SciPy 1.12 fails at n = 1
+    except la.LinAlgError:
+        _count()
+        w, U = la.eigh(A, driver="ev", check_finite=False)
+    return w, U
+
+
+def eigenvalues(A: Matrix) -> Vector:
+    """All eigenvalues of a symmetric matrix, ascending."""
+    _count()
+    return np.asarray(la.eigvalsh(A, driver="ev", check_finite=False))
+
+
+def gram(V: Matrix) -> Matrix:
+    """V Vᵀ, symmetric to the last bit."""
+    G = V @ V.T
+    return np.asarray((G + G.T) / 2)
