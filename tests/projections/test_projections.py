@@ -27,7 +27,7 @@ from strategies import (
 from ldssc.projections import (
     balance,
     center,
-    doubly_stochastic,
+    dense,
     eigen,
     eigh,
     gram,
@@ -194,11 +194,11 @@ def test_offsets_of_rows_and_columns_change_no_projection(A: Array, seed: int) -
 @pytest.mark.parametrize("kind", [random, gaussian, zero_diagonal, graph, blocks, minus_distances])
 def test_conjugate_gradients_and_cholesky_give_the_same_projection(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     A = kind(np.random.default_rng(8), 40)
-    dense = project_doubly_stochastic(A)
-    monkeypatch.setattr(doubly_stochastic, "_DENSE_NEWTON", 0)
+    direct = project_doubly_stochastic(A)
+    monkeypatch.setattr(dense, "_CHOLESKY", 0)
     iterative = project_doubly_stochastic(A)
-    assert np.abs(dense.F - iterative.F).max() <= 1e-12 * size(A)
-    assert dense.steps <= 40
+    assert np.abs(direct.F - iterative.F).max() <= 1e-12 * size(A)
+    assert direct.steps <= 40
 
 
 def test_doubly_stochastic_projection_starts_anywhere_and_leaves_the_start_alone() -> None:

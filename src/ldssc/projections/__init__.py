@@ -7,7 +7,8 @@ where all count once; then s = 1. The rows satisfy Fs = s, M = usᵀ + suᵀ, an
 from ldssc.projections.balance import balance
 from ldssc.projections.doubly_stochastic import DoublyStochasticProjection, project_doubly_stochastic
 from ldssc.projections.eigen import Eigh, Tally, counting, eigenvalues, eigh, gram
-from ldssc.projections.rows import center, ones_of, row_shift, spread, uniform
+from ldssc.projections.namespace import namespace, ones_of
+from ldssc.projections.rows import center, row_shift, spread, uniform
 from ldssc.projections.semidefinite import SemidefiniteProjection, Split, project_semidefinite, split
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "eigenvalues",
     "eigh",
     "gram",
+    "namespace",
     "ones_of",
     "project_doubly_stochastic",
     "project_semidefinite",

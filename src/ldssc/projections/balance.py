@@ -6,7 +6,7 @@ import numpy as np
 
 from ldssc.accurate import EPS
 from ldssc.projections.linear import conjugate_gradients
-from ldssc.projections.rows import ones_of
+from ldssc.projections.namespace import ones_of
 from ldssc.validation import Matrix, Vector
 
 
@@ -21,7 +21,7 @@ def balance(F: Matrix, s: Vector | None = None) -> Matrix:
         if (off := float(np.abs(rows - weight).max())) <= 4 * EPS:
             break
         weighted = F if s is None else F * np.outer(weight, weight)
-        d = conjugate_gradients(weighted, weight * rows + EPS, weight * (weight - rows), tolerance=1e-6)
+        d = conjugate_gradients(weighted.dot, weight * rows + EPS, weight * (weight - rows), 1e-6)
         if float(np.abs(d).max()) > 0.5:
             break  # not nearly right: leave it to the projection
         scaled = F * np.outer(1 + d, 1 + d)

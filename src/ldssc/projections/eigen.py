@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 import scipy.linalg as la
 
+from ldssc.projections.namespace import namespace
 from ldssc.validation import Matrix, Vector
 
 
@@ -46,8 +47,11 @@ def _count() -> None:
 
 
 def eigh(A: Matrix, /) -> tuple[Vector, Matrix]:
-    """All eigenpairs of a symmetric matrix; LAPACK's slower driver where the fast one fails."""
+    """All eigenpairs of a symmetric matrix, any namespace; in NumPy LAPACK's slower driver where the fast one fails."""
     _count()
+    if not isinstance(A, np.ndarray):
+        w, U = namespace(A).linalg.eigh(A)
+        return w, U
     try:
         w, U = la.eigh(A, driver="evd" if len(A) > 1 else "ev", check_finite=False)  # SciPy 1.12 fails at n = 1
     except la.LinAlgError:
@@ -57,12 +61,17 @@ def eigh(A: Matrix, /) -> tuple[Vector, Matrix]:
 
 
 def eigenvalues(A: Matrix) -> Vector:
-    """All eigenvalues of a symmetric matrix, ascending."""
+    """All eigenvalues of a symmetric matrix, ascending; any namespace."""
     _count()
+    if not isinstance(A, np.ndarray):
+        w: Vector = namespace(A).linalg.eigvalsh(A)
+        return w
     return np.asarray(la.eigvalsh(A, driver="ev", check_finite=False))
 
 
 def gram(V: Matrix) -> Matrix:
-    """V Vᵀ, symmetric to the last bit."""
+    """V Vᵀ, symmetric to the last bit; any namespace."""
     G = V @ V.T
-    return np.asarray((G + G.T) / 2)
+    G = G + G.T  # not in place: G.T may be a view of G
+    G *= 0.5
+    return G

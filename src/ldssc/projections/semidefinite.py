@@ -1,14 +1,11 @@
-"""Projections on S+ and on the semidefinite matrices with given rows (5) and trace (20)."""
+"""Projections on S+ and on the semidefinite matrices with given rows (5) and trace (20). Any namespace."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-import scipy.linalg as la
-
-from ldssc.accurate import EPS
 from ldssc.projections.eigen import Eigh, eigh, gram
+from ldssc.projections.namespace import beside, count, eps_of, identity, namespace, norm
 from ldssc.projections.rows import center, row_shift, uniform
 from ldssc.validation import Matrix, Vector
 
@@ -22,19 +19,21 @@ class Split(NamedTuple):
 
 
 def split(A: Matrix, eigh: Eigh = eigh) -> Split:
-    """The PSD parts A₊ (nearest semidefinite matrix to A) and (−A)₊, by one eigendecomposition."""
+    """The PSD parts A₊ (nearest semidefinite matrix to A) and (−A)₊, by one eigendecomposition; any namespace."""
+    xp = namespace(A)
     w, U = eigh(A)
-    noise = EPS * max(abs(w[0]), abs(w[-1]))
-    if w[0] >= -noise:
-        return Split(A.copy(), np.zeros_like(A), w)
-    if w[-1] <= noise:
-        return Split(np.zeros_like(A), -A, w)
-    keep = w > 0
-    if 2 * keep.sum() <= len(w):
-        plus = gram(U[:, keep] * np.sqrt(w[keep]))
+    lowest, highest = float(w[0]), float(w[-1])
+    noise = eps_of(A) * max(abs(lowest), abs(highest))
+    if lowest >= -noise:
+        return Split(xp.asarray(A, copy=True), xp.zeros_like(A), w)
+    if highest <= noise:
+        return Split(xp.zeros_like(A), -A, w)
+    below = count(w <= 0)
+    if 2 * below >= A.shape[0]:
+        plus = gram(U[:, below:] * xp.sqrt(w[below:]))
         minus = plus - A
     else:
-        minus = gram(U[:, ~keep] * np.sqrt(-w[~keep]))
+        minus = gram(U[:, :below] * xp.sqrt(-w[:below]))
         plus = A + minus
     return Split(plus, minus, w)
 
@@ -51,32 +50,36 @@ class SemidefiniteProjection(NamedTuple):
 def project_semidefinite(
     A: Matrix, eigh: Eigh = eigh, s: Vector | None = None, trace: float | None = None
 ) -> SemidefiniteProjection:
-    """The nearest matrix to A with Fs = s, F ⪰ 0: ssᵀ/‖s‖² + (PAP)₊ (5), and with tr F = trace the same of PAP + τI (20)."""
-    n = len(A)
+    """The nearest matrix to A with Fs = s, F ⪰ 0: ssᵀ/‖s‖² + (PAP)₊ (5), and with tr F = trace the same of PAP + τI (20).
+
+    Any namespace.
+    """
+    xp = namespace(A)
+    aside = uniform(A.shape[0], s, A)
     if trace is None:
         parts = split(center(A, s), eigh)
         # Fs = s and Zs = 0 hold to rounding of A; centring again removes what the decomposition left
         plus, minus, tau = center(parts.plus, s), center(parts.minus, s), 0.0
     else:
-        aside = uniform(n, s)
-        far = 2 * (1 + float(la.norm(A)))
+        far = 2 * (1 + norm(A))
         w, U = eigh(center(A, s) - far * aside)  # s, the eigenvector to leave out, goes to the low end
         tau = -_threshold(w[1:], trace - 1)
         shifted = w[1:] + tau
-        keep = shifted > 0
-        plus = gram(U[:, 1:][:, keep] * np.sqrt(shifted[keep]))
-        minus = gram(U[:, 1:][:, ~keep] * np.sqrt(-shifted[~keep]))
+        below = 1 + count(shifted <= 0)
+        plus = gram(U[:, below:] * xp.sqrt(shifted[below - 1 :]))
+        minus = gram(U[:, 1:below] * xp.sqrt(-shifted[: below - 1]))
         plus, minus = center(plus, s), center(minus, s)
-    F = plus + uniform(n, s)
-    shift = row_shift(A if tau == 0 else A + tau * np.eye(n), s)
-    return SemidefiniteProjection(F, shift, minus, tau)
+    shift = row_shift(A if tau == 0 else A + tau * identity(A), s)
+    return SemidefiniteProjection(plus + aside, shift, minus, tau)
 
 
 def _threshold(w: Vector, total: float) -> float:
     """The θ with Σ (w − θ)₊ = total, for w ascending."""
-    if not len(w):
+    xp, n = namespace(w), w.shape[0]
+    if n == 0:
         return 0.0
-    sums = np.cumsum(w[::-1])
-    thetas = (sums - total) / np.arange(1, len(w) + 1)
-    count = int(np.flatnonzero(w[::-1] >= thetas)[-1])
-    return float(thetas[count])
+    falling = xp.flip(w)
+    counts = xp.arange(1, n + 1, **beside(w))
+    thetas = (xp.cumulative_sum(falling) - total) / counts
+    above = xp.where(falling >= thetas, counts, xp.zeros_like(counts))
+    return float(thetas[int(xp.max(above)) - 1])
