@@ -17,13 +17,16 @@ import numpy as np
 import scipy.linalg as la
 
 from ldssc.accurate import EPS
+from ldssc.projections.eigen import Tally
 from ldssc.projections.namespace import beside, namespace, norm
 from ldssc.validation import Matrix, Vector
 
 Apply = Callable[[Matrix], Matrix]
 
 _LANCZOS_STEPS = 40
-_WIDENINGS = 60
+_SPARE = 0.05  # of the estimate, by which the first shift goes beyond it
+_WIDE = 0.25  # of the shift, between one that fails and one that does not: near enough
+_EDGE = 0.8  # of the lowest Ritz value that is kept: what is damped lies below
 _FAILURES = (np.linalg.LinAlgError, RuntimeError)  # PyTorch's own is a RuntimeError
 
 
@@ -112,18 +115,21 @@ def lowest_eigenvalue_bound(F: Matrix, start: Vector | None = None, steps: int =
     if start is None:
         start = random_block(F, 1, seed=n)[:, 0]
     lowest = lanczos_lowest(lambda X: F @ X, xp.astype(start, xp.float64), steps).value
-    spare = max(1e-2 * abs(lowest), cholesky_margin(n, trace))
-    for _ in range(_WIDENINGS):
-        shift = spare - lowest
-        if shift >= size:
-            break
-        B = _shifted(F, shift)
-        if is_positive_definite(B):
-            # the shifted diagonal is rounded, once an entry
-            rounded = EPS * (float(xp.max(xp.abs(diagonal))) + abs(shift))
-            return -shift - rounded - cholesky_margin(n, (trace + n * abs(shift)) * (1 + n * EPS))
-        spare *= 4
-    return -size
+    least = cholesky_margin(n, trace)
+    rounded = EPS * float(xp.max(xp.abs(diagonal)))  # the shifted diagonal is rounded, once an entry
+
+    def proven(shift: float) -> bool:
+        return is_positive_definite(_shifted(F, shift))
+
+    spare, failed = _SPARE * abs(lowest) + least, -lowest
+    while not proven(shift := spare - lowest):
+        failed, spare = shift, 2 * spare
+        if spare - lowest >= size:
+            return -size
+    while shift - failed > _WIDE * abs(shift) + 2 * least:
+        middle = (shift + failed) / 2
+        shift, failed = (middle, failed) if proven(middle) else (shift, middle)
+    return -shift - rounded - EPS * abs(shift) - cholesky_margin(n, (trace + n * abs(shift)) * (1 + n * EPS))
 
 
 def _shifted(F: Matrix, shift: float) -> Matrix:
@@ -135,9 +141,9 @@ def _shifted(F: Matrix, shift: float) -> Matrix:
     return F + shift * xp.eye(F.shape[0], **beside(F))  # type: ignore[no-any-return]
 
 
-def chebyshev(apply: Apply, X: Matrix, degree: int, low: float) -> Matrix:
-    """T_degree of the operator, mapped so that [low, 0] is damped and what lies above zero grows; columns stay of order one."""
-    center, half = low / 2, -low / 2
+def chebyshev(apply: Apply, X: Matrix, degree: int, low: float, high: float) -> Matrix:
+    """T_degree of the operator, mapped so that [low, high] is damped and what lies above grows; columns stay of order one."""
+    center, half = (low + high) / 2, (high - low) / 2
     top = -low  # the columns are scaled as if the largest eigenvalue were here
     first = half / (top - center)
     sigma = first
@@ -155,7 +161,7 @@ class Filter:
 
     rows: int = 400
     share: float = 0.25
-    degree: int = 8
+    degree: int = 5
     fresh: int = 4  # random columns in every block, for directions that it has lost
     probe_every: int = 6  # calls, after which the rest is searched for them
 
@@ -192,9 +198,9 @@ class PositivePart:
         self.calls = self.seed = 0
         self._extra: list[Vector] = []
 
-    def suggest(self, vector: Vector) -> None:
-        """A direction to have in the next block."""
-        self._extra.append(vector)
+    def forget(self) -> None:
+        """What a lower precision has found, but for the block."""
+        self.low = None
 
     def __call__(self, like: Matrix, apply: Apply, dense: Callable[[], Matrix]) -> Part:
         """The PSD part of the matrix that `apply` multiplies by and `dense` writes out; `like` is n x n, of its kind."""
@@ -240,9 +246,9 @@ class PositivePart:
         xp, n = namespace(like), like.shape[0]
         assert self.low is not None
         low = min(1.1 * self.low.value, -1e-30)
-        X = self._block(like)
+        X, edge = self._block(like)
         flat = self._flattened(apply, -low)
-        Q, _ = xp.linalg.qr(chebyshev(flat, X, self.degree, low))
+        Q, _ = xp.linalg.qr(chebyshev(flat, X, self.degree, low, max(edge, low / 2)))
         H = Q.T @ apply(Q)
         w, R = xp.linalg.eigh((H + H.T) / 2)
         self._count(n, (self.degree + 1) * X.shape[1])
@@ -251,18 +257,20 @@ class PositivePart:
         self.rank = int((values > 0.1 * self.cutoff).sum())
         return values, self.E
 
-    def _block(self, like: Matrix) -> Matrix:
+    def _block(self, like: Matrix) -> tuple[Matrix, float]:
+        """The block to filter, and the top of what it leaves out: eigenvalues below are damped."""
         xp, n = namespace(like), like.shape[0]
         columns = self._width(n)
         parts: list[Matrix] = [xp.astype(v, like.dtype)[:, None] for v in self._extra]
         self._extra.clear()
         self.seed += 1
-        kept = 0
-        if self.E is not None:
+        kept, edge = 0, 0.0
+        if self.E is not None and self.w is not None:
             kept = min(self.E.shape[1], columns - self.settings.fresh)
+            edge = min(0.0, _EDGE * float(self.w[self.w.shape[0] - kept]))
             parts.append(xp.astype(self.E[:, self.E.shape[1] - kept :], like.dtype))
         parts.append(random_block(like, columns - kept, self.seed) / n**0.5)
-        return xp.concat(parts, axis=1)[:, :n] if len(parts) > 1 else parts[0]  # type: ignore[no-any-return]
+        return xp.concat(parts, axis=1)[:, :n] if len(parts) > 1 else parts[0], edge
 
     def _flattened(self, apply: Apply, ceiling: float) -> Apply:
         """The operator without the height of what is known to be large: in single precision it would drown the rest."""

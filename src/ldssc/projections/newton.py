@@ -74,8 +74,8 @@ class Dual(Protocol):
     def matrix(self, at: Multipliers) -> Matrix: ...
 
 
-def minimise(dual: Dual, start: Multipliers | None) -> tuple[Multipliers, int]:
-    """The multipliers at which h is least, to the rounding of A, and how many Newton steps that took."""
+def minimise(dual: Dual, start: Multipliers | None, enough: float = 0.0) -> tuple[Multipliers, int]:
+    """The multipliers at which h is least, to the rounding of A or to `enough`, and how many Newton steps that took."""
     steps = 0
     at = start
     if at is None:
@@ -88,7 +88,7 @@ def minimise(dual: Dual, start: Multipliers | None) -> tuple[Multipliers, int]:
         while level > 1:
             at, more = _descend(dual, at, level, _ROUGH * level)
             steps, level = steps + more, level / _BETWEEN_LEVELS
-    at, more = _descend(dual, at, 1.0, 0.0)
+    at, more = _descend(dual, at, 1.0, enough)
     return at, steps + more
 
 

@@ -19,7 +19,7 @@ from ldssc.certificate import Certificate, certify_point, prove, rough_bound, we
 from ldssc.face import land_point
 from ldssc.problem import Point, Problem, eigenvalue_margin
 from ldssc.projections import Split, Tally, counting, eigh, split
-from ldssc.solvers.records import Progress, Record, Result, State, Status
+from ldssc.solvers.records import Progress, Record, Result, Sketch, State, Status
 from ldssc.threads import threads_for
 from ldssc.validation import Matrix, Vector
 
@@ -66,7 +66,7 @@ class Run:
     _best: Point | None = None
     _answer: Matrix | None = None
     _distance: float = math.inf
-    _state: State | None = None
+    _state: State | Sketch | None = None
     _unproven: bool = False
     _last_proof: int = 0
     _own: float = math.inf
@@ -85,6 +85,21 @@ class Run:
     def n_eig(self) -> int:
         """Eigendecompositions so far."""
         return self.tally.n_eig
+
+    @property
+    def proven(self) -> float:
+        """The best proven distance so far."""
+        return self._distance
+
+    @property
+    def _written(self) -> State:
+        """The last state; a sketch is written out here."""
+        assert self._state is not None
+        if not isinstance(self._state, State):
+            self._state = self._state.state()
+            if not all(np.isfinite(part).all() for part in self._state[:3]):
+                raise Halt(Status.NONFINITE)
+        return self._state
 
     @property
     def seconds(self) -> float:
@@ -138,7 +153,7 @@ class Run:
         if self.checkpoint is None or self._state is None or not (now or self.checkpoint.due()):
             return
         counts = self.n_iter, self.n_inner, self.n_eig
-        found = Progress(self._best, self._state, tuple(self.history), *counts, self.seconds, self._last_gain)
+        found = Progress(self._best, self._written, tuple(self.history), *counts, self.seconds, self._last_gain)
         self.checkpoint.write(found)
 
     def begin(self) -> None:
@@ -153,12 +168,13 @@ class Run:
             self._notes.append("warm start")
             self._judge(self._prove())
 
-    def observe(self, state: State, *, note: str = "", force: bool = False) -> None:
+    def observe(self, state: State | Sketch, *, note: str = "", force: bool = False) -> None:
         """Take a solver's state after an iteration: prove it when due, and stop where a rule says so.
 
         A note goes into the record of the next proof.
         """
-        if not all(np.isfinite(part).all() for part in state[:3]):
+        finite = all(np.isfinite(part).all() for part in state[:3]) if isinstance(state, State) else state.finite()
+        if not finite:
             raise Halt(Status.NONFINITE)
         self._state, self._unproven = state, True
         self.n_iter += 1
@@ -178,8 +194,7 @@ class Run:
 
     def _prove(self) -> Record:
         """Close the state on both sides (13), (13a), keep the best proof, and record it."""
-        assert self._state is not None
-        u, Q, Z, iterate, tau, _ = self._state
+        u, Q, Z, iterate, tau, _ = self._written
         points = [self.problem.close_doubly_stochastic(Z, u, tau)]
         own = self.offer(points[0])  # needs no eigenvectors: there is an answer even where they fail
         points.append(self.problem.close_semidefinite(Q, self.sound_eigh))
