@@ -17,6 +17,7 @@ from ldssc.validation import Matrix, Vector
 MAX_STEPS = 300
 _HIGH = 30.0  # entries of A + M at the first guess, beyond which it takes levels
 _BETWEEN_LEVELS = 10.0
+_SURELY = 16.0  # roundings of one: the sum of a row is not known better
 _ROUGH = 1e-2  # of the level, where it is not the last
 
 
@@ -97,7 +98,7 @@ def _descend(dual: Dual, at: Multipliers, level: float, enough: float) -> tuple[
     now = dual.evaluate(at, level)
     eps, n = eps_of(at.u), at.u.shape[0]
     steps = idle = 0
-    while now.size > enough and steps < MAX_STEPS and idle < 3:
+    while now.size > max(enough, _SURELY * eps) and steps < MAX_STEPS and idle < 3:
         direction = _direction(dual, now, level)
         step, trial = _line_search(dual, at, direction, now, level)
         floor = 4 * eps * n**0.5 * (1 + dual.reach + largest(at.u))
