@@ -48,7 +48,7 @@ class Dense:
         F = self.matrix(at)
         rows = self.xp.sum(F, axis=1) if self.s is None else F @ self.s
         excess = 0.0 if self.trace is None else float(self.xp.linalg.trace(F)) - level * self.trace
-        return Evaluation(rows - level * self.weight, excess, F)
+        return Evaluation(rows - level * self.weight, excess, F, self.s)
 
     def support(self, now: Evaluation) -> _Support:
         """The Jacobian of the rows, to solve with."""

@@ -59,7 +59,7 @@ class Pattern:
         """What the rows and the trace of F miss of `level` times what they should be."""
         f = self.entries(at)
         excess = 0.0 if self.trace is None else float(f[self.diagonal].sum()) - level * self.trace
-        return Evaluation(self.times_weight(f) - level * self.weight, excess, f)
+        return Evaluation(self.times_weight(f) - level * self.weight, excess, f, self.s)
 
     def support(self, now: Evaluation) -> PatternSupport:
         """The Jacobian of the rows, to solve with."""

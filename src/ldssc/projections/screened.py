@@ -60,7 +60,7 @@ class Screened:
             return _WholeSupport(self, now.where)
         pattern: Pattern
         pattern, f = now.where
-        return pattern.support(Evaluation(now.rows, now.excess, f))
+        return pattern.support(Evaluation(now.rows, now.excess, f, self.s))
 
     def matrix(self, at: Multipliers) -> Matrix:
         """F = max(A + M + τI, 0)."""
@@ -152,7 +152,7 @@ class Screened:
             total[rows] += here
             total[rows.stop :] += there
             own += diagonal
-        return Evaluation(total, 0.0 if self.trace is None else own - level * self.trace, at)
+        return Evaluation(total, 0.0 if self.trace is None else own - level * self.trace, at, self.s)
 
 
 class _WholeSupport:
