@@ -270,7 +270,8 @@ class PositivePart:
             edge = min(0.0, _EDGE * float(self.w[self.w.shape[0] - kept]))
             parts.append(xp.astype(self.E[:, self.E.shape[1] - kept :], like.dtype))
         parts.append(random_block(like, columns - kept, self.seed) / n**0.5)
-        return xp.concat(parts, axis=1)[:, :n] if len(parts) > 1 else parts[0], edge
+        block = xp.concat(parts, axis=1) if len(parts) > 1 else parts[0]
+        return block[:, : min(n, block.shape[1])], edge
 
     def _flattened(self, apply: Apply, ceiling: float) -> Apply:
         """The operator without the height of what is known to be large: in single precision it would drown the rest."""
