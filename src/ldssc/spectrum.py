@@ -18,7 +18,7 @@ import scipy.linalg as la
 
 from ldssc.accurate import EPS
 from ldssc.projections.eigen import Tally
-from ldssc.projections.namespace import beside, namespace, norm
+from ldssc.projections.namespace import beside, count, largest, namespace, norm
 from ldssc.validation import Matrix, Vector
 
 Apply = Callable[[Matrix], Matrix]
@@ -26,6 +26,7 @@ Apply = Callable[[Matrix], Matrix]
 _LANCZOS_STEPS = 40
 _SPARE = 0.05  # of the estimate, by which the first shift goes beyond it
 _WIDE = 0.25  # of the shift, between one that fails and one that does not: near enough
+_TALL = 2.0  # times the depth of the spectrum below zero
 _EDGE = 0.8  # of the lowest Ritz value that is kept: what is damped lies below
 _FAILURES = (np.linalg.LinAlgError, RuntimeError)  # PyTorch's own is a RuntimeError
 
@@ -109,8 +110,8 @@ def lowest_eigenvalue_bound(F: Matrix, start: Vector | None = None, steps: int =
     size = norm(F) * (1 + (n + 8) * EPS)  # no eigenvalue is larger
     if not np.isfinite(size):
         return -float("inf")
-    if size == 0:
-        return 0.0
+    if size < 1e-140:  # squares underflow
+        return -n * largest(F)
     trace = float(xp.sum(xp.abs(diagonal)))
     if start is None:
         start = random_block(F, 1, seed=n)[:, 0]
@@ -194,7 +195,6 @@ class PositivePart:
         self.rank = 0
         self.cutoff = 1e-2
         self.low: Extreme | None = None
-        self.degree = settings.degree
         self.calls = self.seed = 0
         self._extra: list[Vector] = []
 
@@ -246,44 +246,43 @@ class PositivePart:
         xp, n = namespace(like), like.shape[0]
         assert self.low is not None
         low = min(1.1 * self.low.value, -1e-30)
-        X, edge = self._block(like)
-        flat = self._flattened(apply, -low)
-        Q, _ = xp.linalg.qr(chebyshev(flat, X, self.degree, low, max(edge, low / 2)))
+        Q, _ = xp.linalg.qr(self._filtered(like, apply, low))
         H = Q.T @ apply(Q)
         w, R = xp.linalg.eigh((H + H.T) / 2)
-        self._count(n, (self.degree + 1) * X.shape[1])
+        self._count(n, (self.settings.degree + 1) * Q.shape[1])
         self.E, self.w = Q @ R, w
         values = to_numpy(w)
         self.rank = int((values > 0.1 * self.cutoff).sum())
         return values, self.E
 
-    def _block(self, like: Matrix) -> tuple[Matrix, float]:
-        """The block to filter, and the top of what it leaves out: eigenvalues below are damped."""
+    def _filtered(self, like: Matrix, apply: Apply, low: float) -> Matrix:
+        """The block after the polynomial of the operator. What is known to be tall goes through two plain products instead: in
+        single precision it would drown the rest, which is filtered in the complement.
+        """
         xp, n = namespace(like), like.shape[0]
-        columns = self._width(n)
-        parts: list[Matrix] = [xp.astype(v, like.dtype)[:, None] for v in self._extra]
-        self._extra.clear()
+        width = self._width(n)
+        kept = 0 if self.E is None else min(self.E.shape[1], width - self.settings.fresh)
         self.seed += 1
-        kept, edge = 0, 0.0
-        if self.E is not None and self.w is not None:
-            kept = min(self.E.shape[1], columns - self.settings.fresh)
-            edge = min(0.0, _EDGE * float(self.w[self.w.shape[0] - kept]))
-            parts.append(xp.astype(self.E[:, self.E.shape[1] - kept :], like.dtype))
-        parts.append(random_block(like, columns - kept, self.seed) / n**0.5)
-        block = xp.concat(parts, axis=1) if len(parts) > 1 else parts[0]
-        return block[:, : min(n, block.shape[1])], edge
+        rest = [xp.astype(v, like.dtype)[:, None] for v in self._extra]
+        rest.append(random_block(like, min(width, n - len(rest)) - kept, self.seed) / n**0.5)
+        self._extra.clear()
+        if self.E is None or self.w is None or not kept:
+            return chebyshev(apply, xp.concat(rest, axis=1), self.settings.degree, low, 0.0)
+        first = self.E.shape[1] - kept
+        E, w = xp.astype(self.E[:, first:], like.dtype), self.w[first:]
+        tall = count(w > -_TALL * low)
+        rest.append(E[:, : kept - tall])
+        edge = max(min(0.0, _EDGE * float(w[0])), low / 2)
+        if not tall:
+            return chebyshev(apply, xp.concat(rest, axis=1), self.settings.degree, low, edge)
+        E, top = E[:, kept - tall :], float(w[-1])
 
-    def _flattened(self, apply: Apply, ceiling: float) -> Apply:
-        """The operator without the height of what is known to be large: in single precision it would drown the rest."""
-        if self.E is None or self.w is None:
-            return apply
-        xp = namespace(self.E)
-        excess = self.w - ceiling
-        if not bool(xp.any(excess > 0)):
-            return apply
-        E = self.E
-        heights = xp.maximum(excess, xp.zeros_like(excess))
-        return lambda X: apply(X) - E @ (heights[:, None] * (E.T @ X))
+        def complement(Y: Matrix) -> Matrix:
+            Y = apply(Y - E @ (E.T @ Y))
+            return Y - E @ (E.T @ Y)
+
+        others = chebyshev(complement, xp.concat(rest, axis=1), self.settings.degree, low, edge)
+        return xp.concat([apply(apply(E) / top) / top, others], axis=1)  # type: ignore[no-any-return]
 
     def _lost(self, like: Matrix, apply: Apply, w: Any, E: Matrix) -> bool:
         """Whether a direction above the cutoff is outside of the block, which is then widened."""
