@@ -23,12 +23,13 @@ from ldssc.nearest_proof import (
     mend,
     unopposed,
 )
+from ldssc.problem import Problem, make_rows_exact
 from ldssc.projections.doubly_stochastic import dual_of
 from ldssc.projections.newton import Multipliers, minimise
 from ldssc.projections.rows import spread
 from ldssc.projections.sparse import check_largest, check_sparse, check_support, on_both_sides, on_support, pattern_of
 from ldssc.solvers.records import Status
-from ldssc.validation import Vector, check_affinity, check_positive, check_weights
+from ldssc.validation import Matrix, Vector, check_affinity, check_positive, check_weights
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,17 +107,39 @@ def nearest_doubly_stochastic(
         certificate = ProjectionCertificate(0.0, 0.0, 4 * n * EPS)
         F = only if problem.root is None else only / np.outer(problem.root, problem.root)
         return Projection(
-            F, np.zeros(n), Status.SOLVED, certificate, tol, 0, time.perf_counter() - began, 0.0, problem.root
+            F,
+            np.zeros(n),
+            Status.SOLVED,
+            certificate,
+            tol,
+            0,
+            time.perf_counter() - began,
+            0.0,
+            problem.root,
+            problem.A,
         )
     dual = dual_of(problem.A, problem.s, problem.trace)
     at, steps = minimise(dual, _start(start, len(problem), problem.unit))
-    F = dual.matrix(at)
+    F, measured, way = _proven(problem, dual.matrix(at), at, tol)
+    return _answer(F, at, measured, way, problem.A, problem.s, problem.unit, tol, steps, began)
+
+
+def _proven(problem: Problem, F: Matrix, at: Multipliers, tol: float) -> tuple[Matrix, Measured, Mend]:
+    """F as it is returned, and its proof; with rows made true by scaling, where A is so large that this proves more."""
+    plain = _measured(problem, F, at)
+    if bound(*plain[1:])[1] <= tol * plain[1].size:
+        return plain
+    scaled = _measured(problem, make_rows_exact(F, problem.s), at)
+    return min(plain, scaled, key=lambda found: bound(*found[1:])[1])
+
+
+def _measured(problem: Problem, F: Matrix, at: Multipliers) -> tuple[Matrix, Measured, Mend]:
     if problem.root is not None:
-        F /= np.outer(problem.root, problem.root)
+        F = F / np.outer(problem.root, problem.root)
     G = weigh(F, problem.root)
     measured = measure_dense(G, problem.A, problem.s, at, problem.trace)
-    way = mend(measured, heaviest(G, problem.A, problem.s, at), problem.s, problem.trace, diagonal=True)
-    return _answer(F, at, measured, way, problem.A, problem.s, problem.unit, tol, steps, began)
+    heavy = heaviest(G, problem.A, problem.s, at)
+    return F, measured, mend(measured, heavy, problem.s, problem.trace, diagonal=True)
 
 
 def _on_support(
@@ -142,7 +165,7 @@ def _on_support(
         A.data *= root[row] * root[col]
         check_largest(A, "K times the weights")
     dual = pattern_of(A, s)
-    check_support(dual, name, weighted=weights is not None)
+    check_support(dual, name, weighted=weights is not None, thoroughly=False)
     at, steps = minimise(dual, _start(start, n, unit))
     row, col = _ends(A)
     F = on_both_sides(dual, dual.entries(at), A)
@@ -150,7 +173,10 @@ def _on_support(
         F.data /= (unit * s[row]) * (unit * s[col])
     G = F if s is None else _with_data(F, F.data * ((unit * s[row]) * (unit * s[col])))
     measured = measure_sparse(G, A, s, at)
-    way = mend(measured, unopposed(A, G.data, A.data, s, at), s, None, diagonal=len(dual.diagonal) == n)
+    heavy = unopposed(A, G.data, A.data, s, at)
+    way = mend(measured, heavy, s, None, diagonal=len(dual.diagonal) == n, complete=True)
+    if not way.moved <= 1e-3:  # else the proof has shown that there is a doubly stochastic matrix
+        check_support(dual, name, weighted=weights is not None, thoroughly=True)
     return _answer(F, at, measured, way, A, s, unit, tol, steps, began)
 
 

@@ -164,16 +164,18 @@ class Mend(NamedTuple):
     cost: float
 
 
-def mend(measured: Measured, heavy: Any, s: Vector | None, trace: float | None, *, diagonal: bool) -> Mend:
-    """True rows, and the true trace with them, along entries where Q is zero as far as that goes.
+def mend(
+    measured: Measured, heavy: Any, s: Vector | None, trace: float | None, *, diagonal: bool, complete: bool = False
+) -> Mend:
+    """True rows, and the true trace with them, in the cheaper of two ways.
 
-    `heavy` is a symmetric CSR array of entries of F where Q is zero, not necessarily all of these; `diagonal` says whether
-    the support holds the diagonal.
+    `heavy` is a symmetric CSR array of entries of F, negated where Q may be positive; all of them if `complete`. `diagonal`
+    says whether the support holds the diagonal.
     """
     n = len(measured.rows)
     weight = np.ones(n) if s is None else s
     miss = np.abs(measured.rows)
-    along, on_diagonal = _along(heavy, miss, weight), _on_diagonal(miss, weight, measured, diagonal)
+    along, on_diagonal = _along(heavy, miss, weight, complete), _on_diagonal(miss, weight, measured, diagonal)
     ways = [_mix(measured, way, trace) for way in (along, on_diagonal) if way is not None]
     return min(ways, key=lambda way: bound(measured, way)[1], default=Mend(np.inf, np.inf))
 
@@ -195,23 +197,36 @@ def _on_diagonal(miss: Vector, weight: Vector, measured: Measured, diagonal: boo
     return _Way(float(np.linalg.norm(d)), float(d @ measured.q), float(d.max()), float(d.sum()))
 
 
-def _along(heavy: Any, miss: Vector, weight: Vector) -> _Way | None:
-    """True rows along the heavy entries, where each of their components holds an odd cycle, a diagonal entry being one.
+def _along(heavy: Any, miss: Vector, weight: Vector, complete: bool) -> _Way | None:
+    """True rows along the heavy entries.
 
-    On a spanning tree what is missing is carried from row to row to the root, at most ρ = Σ miss over any entry; there it
-    is made up for along the odd cycle, at most ρ more. Entries with F_ij s_i s_j > 2ρ stay positive.
+    On a spanning tree of a component what is missing is carried from row to row to the root, at most ρ = Σ miss over any
+    entry; there it is made up for along an odd cycle, at most ρ more, a diagonal entry being one. Entries with
+    F_ij s_i s_j > 2ρ stay positive. A component without an odd cycle has two sides. If they hold as many rows, what is
+    missing on them is the same, and nothing is left at the root: where no weights are given, and no entry leads out.
     """
-    n = len(miss)
-    rho = float(miss @ weight) * (1 + 1e-9)
-    keep = heavy.data * weight[_rows_of(heavy)] * weight[heavy.indices] > 2 * rho * (1 + 1e-9)
-    H = sparse.csr_array((keep.astype(np.int8), heavy.indices, heavy.indptr), shape=(n, n))
-    H.eliminate_zeros()
+    row, col, n = _rows_of(heavy), heavy.indices, len(miss)
+    size = np.abs(heavy.data) * weight[row] * weight[col]
+    rho, dropped, limit = float(miss @ weight), 0.0, 0.0
+    while 2 * rho * (1 + 1e-9) > limit:  # lighter entries become zero, and rows miss these too
+        limit = 8 * rho
+        if limit > 1e-3:
+            return None
+        keep = (heavy.data > 0) & (size > limit)
+        if complete:
+            dropped = float(size[~keep].sum()) * (1 + 1e-9)
+            rho = float(miss @ weight) + dropped
+    H = sparse.csr_array((np.ones(int(keep.sum()), np.int8), (row[keep], col[keep])), shape=(n, n))
     cover = sparse.block_array([[None, H], [H, None]], format="csr")
-    _, label = connected_components(cover, directed=False)
-    if not np.array_equal(label[:n], label[n:]):
-        return None
+    count, label = connected_components(cover, directed=False)
+    two_sided = label[:n] != label[n:]
+    if two_sided.any():
+        one, other = (np.bincount(part[two_sided], minlength=count) for part in (label[:n], label[n:]))
+        if not complete or np.ptp(weight) > 0 or not np.array_equal(one, other):
+            return None
     each = 2 * rho / float(weight.min()) ** 2
-    return _Way(each * float(np.sqrt(2.0 * n)), 0.0, 0.0, each * n)
+    dropped /= float(weight.min()) ** 2
+    return _Way(each * float(np.sqrt(2.0 * n)) + dropped, 0.0, 0.0, each * n + dropped)
 
 
 def _rows_of(A: Any) -> Any:
@@ -258,10 +273,10 @@ def heaviest(F: Matrix, A: Matrix, s: Vector | None, at: Multipliers) -> Any:
 
 
 def unopposed(pattern: Any, f: Vector, a: Vector, s: Vector | None, at: Multipliers) -> Any:
-    """F on a pattern, set to zero where Q may be positive."""
+    """F on a pattern, with its sign turned where Q may be positive."""
     row, col = _rows_of(pattern), pattern.indices
     weight = np.ones(pattern.shape[0]) if s is None else s
     left, right = at.u[row] * weight[col], weight[row] * at.u[col]
     tau = np.where(row == col, at.tau, 0.0)
     sure = a + left + right + tau > 8 * EPS * (np.abs(a) + np.abs(left) + np.abs(right) + np.abs(tau))
-    return sparse.csr_array((np.where(sure, f, 0.0), col, pattern.indptr), shape=pattern.shape)
+    return sparse.csr_array((np.where(sure, f, -f), col, pattern.indptr), shape=pattern.shape)

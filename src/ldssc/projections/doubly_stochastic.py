@@ -32,7 +32,7 @@ def project_doubly_stochastic(
     of the last digits.
     """
     dual = dual_of(A, s, trace)
-    at, steps = minimise(dual, None if u is None else Multipliers(u, tau))
+    at, steps = minimise(dual, None if u is None else Multipliers(u, 0.0 if trace is None else tau))
     return DoublyStochasticProjection(dual.matrix(at), at.u, steps, at.tau)
 
 

@@ -93,25 +93,38 @@ def on_both_sides(pattern: Pattern, f: Vector, A: Any) -> Any:
     return sparse.csr_array((data, A.indices, A.indptr), shape=A.shape)
 
 
-def check_support(pattern: Pattern, name: str, *, weighted: bool) -> None:
-    """Refuse a pattern into which no doubly stochastic matrix fits.
+def check_support(pattern: Pattern, name: str, *, weighted: bool, thoroughly: bool) -> None:
+    """Refuse a pattern into which no doubly stochastic matrix fits; other than thoroughly only what is seen at once.
 
     One fits exactly if the rows can be matched with the columns: half the permutation and half its transpose. With its
     diagonal stored a pattern holds I.
     """
-    stored = len(pattern.diagonal)
-    if stored == pattern.n:
+    stored, n = len(pattern.diagonal), pattern.n
+    if stored == n:
         return
     if weighted:
         raise InputError(
-            f"{name} stores {stored} of {pattern.n} diagonal entries, and weights need all of them in the support; store "
-            f"them, as zeros if need be"
+            f"{name} stores {stored} of {n} diagonal entries, and weights need all of them in the support; store them, as "
+            f"zeros if need be"
         )
-    ones = np.ones(len(pattern), bool)
-    upper = sparse.csr_array((ones, (pattern.row, pattern.col)), shape=(pattern.n, pattern.n))
-    match = maximum_bipartite_matching(sparse.csr_array(upper + upper.T), perm_type="column")
-    if (alone := np.flatnonzero(match < 0)).size:
+    upper = sparse.csr_array((np.ones(len(pattern), np.int8), (pattern.row, pattern.col)), shape=(n, n))
+    full = sparse.csr_array(upper + sparse.triu(upper, 1).T)
+    alone = _unmatched(full) if thoroughly else _crowded(full)
+    if len(alone):
         raise InputError(
-            f"no doubly stochastic matrix has the zeros of {name}: {alone.size} of its rows cannot be matched with columns "
+            f"no doubly stochastic matrix has the zeros of {name}: {len(alone)} of its rows cannot be matched with columns "
             f"of their own, row {alone[0]} for one; store the diagonal, as zeros if need be, and there is one"
         )
+
+
+def _crowded(full: Any) -> Any:
+    """Rows without entries, and rows whose one entry is in a column that another such row needs."""
+    length = np.diff(full.indptr)
+    single = np.flatnonzero(length == 1)
+    column = full.indices[full.indptr[single]]
+    _, first = np.unique(column, return_index=True)
+    return np.concatenate([np.flatnonzero(length == 0), np.delete(single, first)])
+
+
+def _unmatched(full: Any) -> Any:
+    return np.flatnonzero(maximum_bipartite_matching(full, perm_type="column") < 0)
