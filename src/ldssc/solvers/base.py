@@ -26,7 +26,7 @@ from ldssc.validation import Matrix, Vector
 if TYPE_CHECKING:
     from ldssc.checkpoint import Checkpoint
 
-_PROOF_COST = 4  # eigendecompositions in one proof
+_PROOF_COST = 2  # eigendecompositions in one proof
 _PROOF_SHARE = 0.15  # of all work, at most, once a run is long
 _LANDING_RANGE = 20.0  # times tol: a landing is worth trying from here
 _LANDING_BELOW = 2e-3  # ... but not before the support has settled
@@ -158,7 +158,7 @@ class Run:
 
         A note goes into the record of the next proof.
         """
-        if not all(np.isfinite(part).all() for part in state[:3]):
+        if not all(np.isfinite(part).all() for part in state[:3] if part is not None):
             raise Halt(Status.NONFINITE)
         self._state, self._unproven = state, True
         self.n_iter += 1
@@ -177,21 +177,31 @@ class Run:
         return not self.prove_at_end and since >= max(2 * _PROOF_COST, _PROOF_SHARE * self.n_eig)
 
     def _prove(self) -> Record:
-        """Close the state on both sides (13), (13a), keep the best proof, and record it."""
+        """Close the state (13), (13a), keep the best proof, and record it.
+
+        A solver on the D side hands over no Q: its own matrix, or the best one for its Z, is mended. Others are closed on
+        both sides; any feasible matrix goes with any multipliers.
+        """
         assert self._state is not None
         u, Q, Z, iterate, tau, _ = self._state
-        points = [self.problem.close_doubly_stochastic(Z, u, tau)]
-        own = self.offer(points[0])  # needs no eigenvectors: there is an answer even where they fail
-        points.append(self.problem.close_semidefinite(Q, self.sound_eigh))
-        matrices = [point.F for point in points]
-        if iterate is not None and not self._ending:
-            matrices.append(self.problem.make_feasible(iterate))
-        # any feasible matrix goes with any multipliers: the bounds are cheap, and the best pair is proven in full
-        pairs = [point._replace(F=F) for point in points for F in matrices]
-        own = min(own, self.offer(min(pairs[1:], key=lambda pair: rough_bound(self.problem, pair))))
+        problem = self.problem
+        near = problem.complete(Z, u, tau)
+        if Q is None:
+            mine = problem.make_feasible(near.F if iterate is None else iterate)
+            best = near._replace(F=mine)
+        else:
+            closed = [near._replace(F=problem.make_feasible(near.F))]
+            self.offer(closed[0])  # needs no eigenvectors: there is an answer even where they fail
+            closed.append(problem.close_semidefinite(Q, self.sound_eigh))
+            matrices = [point.F for point in closed]
+            if iterate is not None and not self._ending:
+                matrices.append(problem.make_feasible(iterate))
+            pairs = [point._replace(F=F) for point in closed for F in matrices]
+            best = min(pairs, key=lambda pair: rough_bound(problem, pair))
+        own = self.offer(best)
         self._unproven = False
         self._own = min(self._own, own)
-        self._land(points[0], own)
+        self._land(near, own)
         if self._distance <= self.tol:  # so far the multipliers were taken at their word
             self._distance = self._certify().distance
         return self._record()
@@ -261,6 +271,14 @@ class Run:
             if self.callback is not None:
                 self.callback(record)
 
+    def _iterate(self) -> Matrix:
+        """The solver's own last matrix."""
+        assert self._state is not None
+        u, Q, Z, iterate, tau, _ = self._state
+        if iterate is not None:
+            return iterate
+        return self.problem.complete(Z, u, tau).F if Q is None else self.problem.recover(u, Q, Z, tau)
+
     def result(self, status: Status, solver: str) -> Result:
         """The best answer so far, with its proof."""
         if status is not Status.SOLVED or self.certificate is None:
@@ -268,7 +286,6 @@ class Run:
         assert self._best is not None
         assert self._state is not None
         assert self.certificate is not None
-        u, Q, Z, iterate, tau, _ = self._state
         assert self._answer is not None
         return Result(
             self._answer,
@@ -277,7 +294,7 @@ class Run:
             self._best.Z,
             tau=self._best.tau,
             s=self.problem.root,
-            iterate=self.problem.recover(u, Q, Z, tau) if iterate is None else iterate,
+            iterate=self._iterate(),
             status=status,
             certificate=self.certificate,
             history=tuple(self.history),

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg as la
 
-from ldssc.projections import project_doubly_stochastic, spread
+from ldssc.projections import gram, project_doubly_stochastic
 from ldssc.solvers.anderson import Anderson
 from ldssc.solvers.base import Run
 from ldssc.solvers.records import State
@@ -56,7 +56,7 @@ class Splitting:
     def step(self) -> State:
         """The next W, and the state at the last; an extrapolation that led astray is undone first."""
         while True:
-            X, N, _ = self.run.split(self.W)
+            X, N = self._parts()
             if self.k <= CLASS_TEST:
                 self.weight = self.sigma * float(np.trace(N)) / len(N)
             if (ratio := self._growth(X, N)) != 1:
@@ -70,6 +70,13 @@ class Splitting:
         self._fallback, self._allowed = self.W + R, _GROWTH * size
         self.W = self.anderson.step(self.W, R)
         return state
+
+    def _parts(self) -> tuple[Matrix, Matrix]:
+        """W₊ and (−W)₊; it is the second, whose multiple is the multiplier, that is semidefinite to its own rounding."""
+        w, U = self.run.eigh(self.W)
+        low = w < 0
+        N = gram(U[:, low] * np.sqrt(-w[low]))
+        return self.W + N, N
 
     def restart(self, W: Matrix) -> None:
         """Go on from W, with nothing remembered."""
@@ -103,11 +110,8 @@ class Splitting:
         B = (problem.A + sigma * (X + N)) / (1 + sigma)
         F, self.u, _, self.tau = project_doubly_stochastic(B, self.u, problem.s, problem.trace, self.tau)
         # stationarity of F in its projection, times 1 + σ: A + M' + Q' + Z + τ'I = F + σ(F − X)
-        Q = F - B - spread(self.u, problem.s)
-        Q.flat[:: len(Q) + 1] -= self.tau
-        Q = np.maximum(Q, 0)
         scale = 1 + sigma
-        return State(scale * self.u, scale * Q, sigma * N, F, scale * self.tau, sigma), F - X
+        return State(scale * self.u, None, sigma * N, F, scale * self.tau, sigma), F - X
 
 
 def _warm(run: Run, start: State, sigma: float) -> tuple[Matrix, Vector, float, float]:
