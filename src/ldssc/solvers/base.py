@@ -19,6 +19,7 @@ from ldssc.certificate import Certificate, certify_point, prove, rough_bound, we
 from ldssc.face import land_point
 from ldssc.problem import Point, Problem, eigenvalue_margin
 from ldssc.projections import Split, Tally, counting, eigh, split
+from ldssc.solvers.polish import polish
 from ldssc.solvers.records import Progress, Record, Result, State, Status
 from ldssc.threads import threads_for
 from ldssc.validation import Matrix, Vector
@@ -30,10 +31,15 @@ _PROOF_COST = 2  # eigendecompositions in one proof
 _PROOF_SHARE = 0.15  # of all work, at most, once a run is long
 _LANDING_RANGE = 20.0  # times tol: a landing is worth trying from here
 _LANDING_BELOW = 2e-3  # ... but not before the support has settled
+_POLISH_RANGE = 6.0  # times tol: where Z is heavy, a polished matrix may prove enough from here
+_POLISH_ALWAYS = 100  # ... and after so many eigendecompositions it is worth its own in any case
 _LANDING_GAIN = 0.6  # ... and again when so much of the last distance is left
 _STALL_SHARE = 0.5  # no 2 % of progress in so much of the run is a stall
 _STALL_LEAST = 400  # ... nor in less than so many eigendecompositions
 _STALL_ITERATIONS = 100  # ... and iterations
+
+
+HEAVY = 0.3  # tr Z / n, above which Z will have no low rank: zero diagonals, graphs without self-loops
 
 
 class Halt(Exception):
@@ -207,14 +213,22 @@ class Run:
         return self._record()
 
     def _land(self, point: Point, own: float) -> None:
-        """Offer landings on the face (12b) where they could suffice; `own` is what the solver's own point proves."""
-        near = own < min(_LANDING_RANGE * self.tol, _LANDING_BELOW, _LANDING_GAIN * self._landed_at)
-        if near and self._distance > self.tol and self.seconds < self.time_limit:
-            self._landed_at = last = own
-            for landed in land_point(self.problem, point, self.sound_eigh):
-                if not self.tol < (now := self.offer(landed)) < last / 2:
-                    break
-                last = now
+        """Offer sharper proofs where they could suffice; `own` is what the solver's own point proves."""
+        if not self.tol < self._distance or self.seconds >= self.time_limit:
+            return
+        if float(np.trace(point.Z)) > HEAVY * len(point.Z):
+            if own < _POLISH_RANGE * self.tol or self.n_eig >= _POLISH_ALWAYS:
+                iterate = None if self._state is None else self._state.iterate
+                polished = polish(self.problem, point.F if iterate is None else iterate, self.sound_eigh)
+                self.offer(point._replace(F=self.problem.make_feasible(polished)))
+            return
+        if own >= min(_LANDING_RANGE * self.tol, _LANDING_BELOW, _LANDING_GAIN * self._landed_at):
+            return
+        self._landed_at = last = own
+        for landed in land_point(self.problem, point, self.sound_eigh):
+            if not self.tol < (now := self.offer(landed)) < last / 2:
+                break
+            last = now
 
     def _record(self) -> Record:
         assert self._best is not None

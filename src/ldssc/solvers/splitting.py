@@ -16,18 +16,18 @@ import scipy.linalg as la
 
 from ldssc.projections import gram, project_doubly_stochastic
 from ldssc.solvers.anderson import Anderson
-from ldssc.solvers.base import Run
+from ldssc.solvers.base import HEAVY, Run
 from ldssc.solvers.records import State
 from ldssc.validation import Matrix, Vector
 
 SIGMA = 10.0
 BALANCE = 15.0  # σ is kept near this many times ‖Z‖/‖F‖
 WARM = 3.0  # ... and so many times that from a warm start
-MEMORY = 10
+MEMORY = 5  # ten save an eighth of the iterations, and cost 5 n² doubles
 _RESCALE = frozenset({10, 20, 40, 80, 160, 320, 640})
-HEAVY = 0.3  # tr Z / n, at CLASS_TEST, above which Z will have no low rank: zero diagonals, graphs without self-loops
-CLASS_TEST = 9
-_RISE, _RISE_EVERY = 16.0, 15  # there σ doubles every so often, up to so many times its balance
+CLASS_TEST = 9  # iterations, after which Z is known to be heavy or not
+_RISE, _RISE_EVERY = 2.0, 8  # there σ doubles every so often, up to so many times its balance
+_LATER = (160, 320, 640)  # ... and to twice as many after each of these
 _GROWTH = 2.0  # of the residual, at which an extrapolation is undone
 
 
@@ -91,7 +91,8 @@ class Splitting:
     def _growth(self, X: Matrix, N: Matrix) -> float:
         """What to multiply σ by: towards its balance; where Z is heavy slowly, from below, and past it."""
         if self.heavy and self.k % _RISE_EVERY == 0:
-            return 2.0 if _balance(X, N) > 2 / _RISE else 1.0
+            most = _RISE * 2 ** sum(self.k >= later for later in _LATER)
+            return 2.0 if _balance(X, N) > 2 / most else 1.0
         if self.k in _RESCALE:
             ratio = _balance(X, N)
             if ratio >= (32 if self.heavy else 4) or (ratio <= 0.25 and not self.heavy):
