@@ -149,7 +149,7 @@ def test_landings_are_feasible_wherever_they_start(K: Array, seed: int) -> None:
 def test_landing_sharpens_a_proof_near_the_solution() -> None:
     """(12b): what costs a root without it costs only itself."""
     K = minus_distances(np.random.default_rng(3), 40)
-    near = project(K, solver="splitting", tol=1e-4)
+    near = project(K, solver="accelerated", tol=1e-3)
     point = Problem(K).close_doubly_stochastic(near.Z)
     before = np.vdot(point.F, point.Q + point.Z)
     landed = list(land_point(Problem(K), point))

@@ -188,7 +188,9 @@ class PositivePart:
     and the full decomposition where that does not help.
     """
 
-    def __init__(self, eigh: Callable[[Matrix], tuple[Vector, Matrix]], settings: Filter, tally: Tally | None = None) -> None:
+    def __init__(
+        self, eigh: Callable[[Matrix], tuple[Vector, Matrix]], settings: Filter, tally: Tally | None = None
+    ) -> None:
         self.eigh, self.settings, self.tally = eigh, settings, tally
         self.E: Matrix | None = None
         self.w: Vector | None = None  # of the columns of E that are kept, ascending

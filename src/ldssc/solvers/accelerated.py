@@ -11,9 +11,9 @@ from ldssc.blocks import Rows
 from ldssc.problem import Problem
 from ldssc.projections import eigh, project_doubly_stochastic
 from ldssc.projections.namespace import count, namespace
-from ldssc.solvers.base import Run
+from ldssc.solvers.base import HEAVY, Run
 from ldssc.solvers.duals import QDual, ZDual, no_factor
-from ldssc.solvers.splitting import CLASS_TEST, HEAVY
+from ldssc.solvers.splitting import CLASS_TEST
 from ldssc.spectrum import Filter, PositivePart
 from ldssc.validation import Matrix, Vector
 
@@ -36,8 +36,8 @@ def accelerated(run: Run, settings: Filter | None = None) -> None:
         k += 1
         if isinstance(dual, ZDual) and k == CLASS_TEST and dual.weight > HEAVY and run.problem.trace is None:
             note = f"Q dual: tr Z = {dual.weight:.2g} n"
-            Z = dual.state().Q
-            dual = QDual(run.problem, PositivePart(run.eigh, settings, run.tally), dual.single, Z)
+            Q = run.problem.complete(dual.kernel().Z).Q
+            dual = QDual(run.problem, PositivePart(run.eigh, settings, run.tally), dual.single, Q)
             dual.step()
         run.observe(dual, note=note)
         note = ""
@@ -57,7 +57,7 @@ def _first(run: Run, part: PositivePart) -> tuple[ZDual | QDual, str]:
     if run.start is not None:
         u, Q, Z, _, tau, _ = run.start
         if float(namespace(Z).linalg.trace(Z)) > HEAVY * A.shape[0] and problem.trace is None:
-            return QDual(problem, part, single, Q), "Q dual: Z is heavy at the start"
+            return QDual(problem, part, single, problem.complete(Z, u).Q if Q is None else Q), "Q dual: Z is heavy at the start"
         return ZDual(problem, part, single, factor(Z), u, tau), "Z dual: from the start"
     if problem.trace is not None:
         return ZDual(problem, part, single, no_factor(A)), "Z dual: a trace is prescribed"

@@ -66,14 +66,11 @@ class Dual:
         raise NotImplementedError
 
     def state(self) -> State:
-        """All multipliers, written out."""
+        """Z and u, written out; Q follows from them."""
         Z, _, u, tau, _ = self.kernel()
-        problem = self.problem
         if u is None:
-            _, u, _, tau = project_doubly_stochastic(problem.A + Z, None, problem.s, problem.trace)
-        Q = -problem.recover(u, Z, 0 * Z, tau)
-        xp = namespace(Q)
-        return State(u, xp.maximum(Q, xp.zeros_like(Q)), Z, tau=tau)
+            _, u, _, tau = project_doubly_stochastic(self.problem.A + Z, None, self.problem.s, self.problem.trace)
+        return State(u, None, Z, tau=tau)
 
 
 class ZDual(Dual):

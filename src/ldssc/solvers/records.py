@@ -28,10 +28,10 @@ class Status(Enum):
 
 
 class State(NamedTuple):
-    """Where a solver stands: its multipliers, and its own matrix, unrepaired."""
+    """Where a solver stands: its multipliers, and its own matrix, unrepaired. Q is None where it follows from u and Z."""
 
     u: Vector
-    Q: Matrix
+    Q: Matrix | None
     Z: Matrix
     iterate: Matrix | None = None
     tau: float = 0.0
