@@ -19,7 +19,7 @@ from ldssc.validation import Matrix, Vector
 
 _CLIPPED = 0.3  # of the diagonal of Π_D(A)
 _SINGLE_ROWS = 600  # from so many rows on, single precision comes first
-_SINGLE_UNTIL = 2e-3  # proven distance
+_SINGLE_UNTIL = 1e-3  # proven distance
 _SINGLE_REACH = 1e4  # entries of A, beyond which single precision says nothing
 _IDLE = 4  # proofs without gain, after which single precision is exhausted
 
