@@ -25,10 +25,11 @@ def precision(dtype: Any) -> str:
     """float32 or float64, however it was named: a string, a NumPy type, or another library's."""
     if dtype is None:
         return DOUBLE
+    if isinstance(dtype, type) and issubclass(dtype, np.generic):
+        dtype = np.dtype(dtype)
     name = dtype if isinstance(dtype, str) else str(dtype).rpartition(".")[2]
-    for known in (SINGLE, DOUBLE):
-        if name in (known, f"{known}'>"):
-            return known
+    if name in (SINGLE, DOUBLE):
+        return name
     raise InputError(f"dtype must be float32 or float64, and is {dtype!r}")
 
 

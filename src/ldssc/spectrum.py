@@ -24,18 +24,22 @@ from ldssc.validation import Matrix, Vector
 Apply = Callable[[Matrix], Matrix]
 
 _LANCZOS_STEPS = 64
+_SHARE = 0.1  # of random numbers in a start for Lanczos
 _SPARE = 0.1  # of the estimate, by which the first shift goes beyond it
 _WIDE = 0.25  # of the shift, between one that fails and one that does not: near enough
+_SHALLOW = 1e-2  # of the norm: the least depth below zero that a filter is made for
 _TALL = 2.0  # times the depth of the spectrum below zero
 _EDGE = 0.8  # of the lowest Ritz value that is kept: what is damped lies below
-_FAILURES = (np.linalg.LinAlgError, RuntimeError)  # PyTorch's own is a RuntimeError
+#: what linear algebra raises on numbers that are not finite; PyTorch's own is a RuntimeError
+FAILURES = (np.linalg.LinAlgError, RuntimeError)
 
 
 class Extreme(NamedTuple):
-    """An estimate of an extreme eigenvalue, and the vector that goes with it."""
+    """An estimate of an extreme eigenvalue, the vector that goes with it, and one of the norm."""
 
     value: float
     vector: Vector
+    size: float
 
 
 def random_block(like: Matrix, columns: int, seed: int) -> Matrix:
@@ -59,6 +63,8 @@ def lanczos_lowest(apply: Apply, start: Vector, steps: int = _LANCZOS_STEPS) -> 
     for k in range(min(steps, n)):
         v = apply(basis[-1][:, None])[:, 0]
         alphas.append(float(xp.vecdot(basis[-1], v)))
+        if not np.isfinite(alphas[-1]):
+            raise np.linalg.LinAlgError("the matrix is not finite")
         B = xp.stack(basis, axis=1)
         for _ in range(2):  # orthogonal to all that came before: no ghosts
             v = v - B @ (B.T @ v)
@@ -70,7 +76,7 @@ def lanczos_lowest(apply: Apply, start: Vector, steps: int = _LANCZOS_STEPS) -> 
         basis.append(v / beta)
     w, E = la.eigh_tridiagonal(np.array(alphas), np.array(betas[: len(alphas) - 1]))
     y = xp.asarray(np.ascontiguousarray(E[:, 0]).astype(_numpy_type(start)), **beside(start))
-    return Extreme(float(w[0]), xp.stack(basis[: len(alphas)], axis=1) @ y)
+    return Extreme(float(w[0]), xp.stack(basis[: len(alphas)], axis=1) @ y, float(np.abs(w).max()))
 
 
 def cholesky_margin(n: int, trace: float) -> float:
@@ -92,7 +98,7 @@ def is_positive_definite(B: Matrix) -> bool:
         return bool(info == 0 and np.isfinite(diagonal).all() and (diagonal > 0).all())
     try:
         diagonal = xp.linalg.diagonal(xp.linalg.cholesky(B))
-    except _FAILURES:
+    except FAILURES:
         return False
     return bool(xp.all(xp.isfinite(diagonal)) and xp.all(diagonal > 0))
 
@@ -113,9 +119,10 @@ def lowest_eigenvalue_bound(F: Matrix, start: Vector | None = None, steps: int =
     if size < 1e-140:  # squares underflow
         return -n * largest(F)
     trace = float(xp.sum(xp.abs(diagonal)))
-    if start is None:
-        start = random_block(F, 1, seed=n)[:, 0]
-    lowest = lanczos_lowest(lambda X: F @ X, xp.astype(start, xp.float64), steps).value
+    guess = random_block(F, 1, seed=n)[:, 0]
+    if start is not None and (share := norm(start)) > 0:
+        guess = xp.astype(start, xp.float64) / share + _SHARE * guess / norm(guess)
+    lowest = lanczos_lowest(lambda X: F @ X, guess, steps).value
     least = cholesky_margin(n, trace)
     rounded = EPS * float(xp.max(xp.abs(diagonal)))  # the shifted diagonal is rounded, once an entry
 
@@ -123,10 +130,9 @@ def lowest_eigenvalue_bound(F: Matrix, start: Vector | None = None, steps: int =
         return is_positive_definite(_shifted(F, shift))
 
     spare, failed = _SPARE * abs(lowest) + least, -lowest
-    while not proven(shift := spare - lowest):
+    while (shift := spare - lowest) < size and not proven(shift):
         failed, spare = shift, 3 * spare
-        if spare - lowest >= size:
-            return -size
+    shift = min(shift, size)  # at the norm there is nothing to prove
     while shift - failed > _WIDE * abs(shift) + 2 * least:
         middle = (shift + failed) / 2
         shift, failed = (middle, failed) if proven(middle) else (shift, middle)
@@ -211,6 +217,8 @@ class PositivePart:
         if n < self.settings.rows or self._width(n) > self.settings.share * n:
             return self._full(dense())
         self._look_below(like, apply)
+        if self.low is None or self.low.size == 0:
+            return Part(random_block(like, 1, 0)[:0, 0], like[:, :0], False)
         for _ in range(3):
             w, E = self._rotate(like, apply)
             if not self._lost(like, apply, w, E):
@@ -247,7 +255,7 @@ class PositivePart:
         """Filter the block, orthonormalise it, and take the Ritz pairs; the values ascending, in NumPy."""
         xp, n = namespace(like), like.shape[0]
         assert self.low is not None
-        low = min(1.1 * self.low.value, -1e-30)
+        low = min(1.1 * self.low.value, -_SHALLOW * self.low.size)
         Q, _ = xp.linalg.qr(self._filtered(like, apply, low))
         H = Q.T @ apply(Q)
         w, R = xp.linalg.eigh((H + H.T) / 2)
@@ -297,6 +305,8 @@ class PositivePart:
         self.seed += 1
         start = random_block(like, 1, self.seed)
         start = start - E @ (E.T @ start)
+        if E.shape[1] >= like.shape[0] or norm(start) == 0:
+            return False
 
         def rest(X: Matrix) -> Matrix:
             X = X - E @ (E.T @ X)

@@ -185,7 +185,7 @@ class QDual(Dual):
         self.B: Matrix = self.A + self.Q
         weight = ones_of(self.A, self.s)
         self.unit = weight / norm(weight)
-        self.rank, self.violation, self.estimate, self._along = 0, math.inf, 0.0, 0.0
+        self.rank, self.violation, self._along = 0, math.inf, 0.0
 
     def step(self) -> None:
         """Q ← max(Y − F, 0), and the next A + Y."""
