@@ -147,7 +147,9 @@ def test_filtered_steps_need_no_decomposition() -> None:
 # --- the choice of the dual
 
 
-@pytest.mark.parametrize(("draw", "name"), [(gaussian, "Z dual"), (minus_distances, "Z dual"), (zero_diagonal, "Q dual")])
+@pytest.mark.parametrize(
+    ("draw", "name"), [(gaussian, "Z dual"), (minus_distances, "Z dual"), (zero_diagonal, "Q dual")]
+)
 def test_zero_diagonals_go_to_the_q_dual_and_the_history_says_why(draw: Any, name: str) -> None:
     result = project(draw(np.random.default_rng(2), 40), solver="accelerated", tol=1e-1, max_iter=30)
     assert result.history[0].note.startswith(name)
@@ -376,4 +378,3 @@ def test_the_input_is_left_alone() -> None:
         np.testing.assert_array_equal(np.asarray(K), before)
     K = torch.eye(5, dtype=torch.float64, requires_grad=True)
     assert project(K, solver="accelerated").solved
-

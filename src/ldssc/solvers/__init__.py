@@ -171,9 +171,7 @@ def _remedy(solver: str) -> str:
 
 def in_single_precision(result: Result, K: Any, weights: Any, trace: float | None) -> Result:
     """The answer rounded to float32, with the certificate of just those arrays."""
-    F, u, Q, Z, iterate = (
-        part.astype(np.float32) for part in (result.F, result.u, result.Q, result.Z, result.iterate)
-    )
+    F, u, Q, Z, iterate = (part.astype(np.float32) for part in (result.F, result.u, result.Q, result.Z, result.iterate))
     found = certify(F, K, u, Q, Z, weights=weights, trace=trace, tau=result.tau)
     note = f"in double precision the distance was {result.certificate.distance:.2e}"
     found = replace(found, note="; ".join(filter(None, [found.note, note])))

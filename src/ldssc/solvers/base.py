@@ -181,7 +181,11 @@ class Run:
 
         A note goes into the record of the next proof.
         """
-        finite = all(np.isfinite(part).all() for part in state[:3] if part is not None) if isinstance(state, State) else state.finite()
+        finite = (
+            all(np.isfinite(part).all() for part in state[:3] if part is not None)
+            if isinstance(state, State)
+            else state.finite()
+        )
         if not finite:
             raise Halt(Status.NONFINITE)
         self._state, self._unproven = state, True
