@@ -20,6 +20,8 @@ from ldssc.embedding import Embedding, spectral_embedding
 from ldssc.exceptions import InputError, MissingExtraError, NotEnoughMemoryError
 from ldssc.labels import assign_labels, discretize, kmeans
 from ldssc.metrics import error_rate
+from ldssc.nearest import Projection, nearest_doubly_stochastic
+from ldssc.nearest_proof import ProjectionCertificate
 from ldssc.normalization import normalize
 from ldssc.solvers import Record, Result, Status, project
 
@@ -32,6 +34,8 @@ __all__ = [
     "InputError",
     "MissingExtraError",
     "NotEnoughMemoryError",
+    "Projection",
+    "ProjectionCertificate",
     "Record",
     "Result",
     "SemidefiniteSpectralClustering",
@@ -46,6 +50,7 @@ __all__ = [
     "kmeans",
     "knn_affinity",
     "median_distance",
+    "nearest_doubly_stochastic",
     "normalize",
     "pca",
     "polynomial_affinity",

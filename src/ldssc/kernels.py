@@ -1,7 +1,8 @@
 """Loops over the entries of a sparse symmetric support, compiled by Numba; each has a twin in NumPy that the tests compare.
 
-A support is the list of its entries (i, j) with i ≤ j, and stands for both (i, j) and (j, i). Below `SMALL` rows the twins are
-called: nobody waits for a compiler for a small matrix. Compiled code is kept on disk from one process to the next.
+A support is the list of its entries (i, j) with i ≤ j, and stands for both (i, j) and (j, i). Below `SMALL` rows the twins
+are called: nobody waits for a compiler for a small matrix. Compiled code is kept on disk from one process to the next. All
+take n, the number of rows, first.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ SMALL = 100
 
 
 def compiled(twin: Callable[..., Any]) -> Callable[[Kernel], Kernel]:
-    """Compile a function of arrays, the first of which has a row for each point or is preceded by their number."""
+    """Compile a function of n and arrays, and call its twin instead where n is small."""
 
     def wrap(function: Kernel) -> Kernel:
         fast = numba.njit(cache=True, fastmath={"contract", "reassoc", "nsz"}, nogil=True)(function)

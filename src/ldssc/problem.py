@@ -57,7 +57,7 @@ class Problem:
     unit: float = 1.0
 
     def __len__(self) -> int:
-        return len(self.A)
+        return int(self.A.shape[0])
 
     @property
     def weight(self) -> Vector:

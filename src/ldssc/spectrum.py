@@ -17,13 +17,17 @@ import numpy as np
 import scipy.linalg as la
 
 from ldssc.accurate import EPS
-from ldssc.projections.namespace import beside, namespace, norm
+from ldssc.projections.eigen import Tally
+from ldssc.projections.namespace import beside, count, largest, namespace, norm
 from ldssc.validation import Matrix, Vector
 
 Apply = Callable[[Matrix], Matrix]
 
 _LANCZOS_STEPS = 40
-_WIDENINGS = 60
+_SPARE = 0.05  # of the estimate, by which the first shift goes beyond it
+_WIDE = 0.25  # of the shift, between one that fails and one that does not: near enough
+_TALL = 2.0  # times the depth of the spectrum below zero
+_EDGE = 0.8  # of the lowest Ritz value that is kept: what is damped lies below
 _FAILURES = (np.linalg.LinAlgError, RuntimeError)  # PyTorch's own is a RuntimeError
 
 
@@ -106,24 +110,27 @@ def lowest_eigenvalue_bound(F: Matrix, start: Vector | None = None, steps: int =
     size = norm(F) * (1 + (n + 8) * EPS)  # no eigenvalue is larger
     if not np.isfinite(size):
         return -float("inf")
-    if size == 0:
-        return 0.0
+    if size < 1e-140:  # squares underflow
+        return -n * largest(F)
     trace = float(xp.sum(xp.abs(diagonal)))
     if start is None:
         start = random_block(F, 1, seed=n)[:, 0]
     lowest = lanczos_lowest(lambda X: F @ X, xp.astype(start, xp.float64), steps).value
-    spare = max(1e-2 * abs(lowest), cholesky_margin(n, trace))
-    for _ in range(_WIDENINGS):
-        shift = spare - lowest
-        if shift >= size:
-            break
-        B = _shifted(F, shift)
-        if is_positive_definite(B):
-            # the shifted diagonal is rounded, once an entry
-            rounded = EPS * (float(xp.max(xp.abs(diagonal))) + abs(shift))
-            return -shift - rounded - cholesky_margin(n, (trace + n * abs(shift)) * (1 + n * EPS))
-        spare *= 4
-    return -size
+    least = cholesky_margin(n, trace)
+    rounded = EPS * float(xp.max(xp.abs(diagonal)))  # the shifted diagonal is rounded, once an entry
+
+    def proven(shift: float) -> bool:
+        return is_positive_definite(_shifted(F, shift))
+
+    spare, failed = _SPARE * abs(lowest) + least, -lowest
+    while not proven(shift := spare - lowest):
+        failed, spare = shift, 2 * spare
+        if spare - lowest >= size:
+            return -size
+    while shift - failed > _WIDE * abs(shift) + 2 * least:
+        middle = (shift + failed) / 2
+        shift, failed = (middle, failed) if proven(middle) else (shift, middle)
+    return -shift - rounded - EPS * abs(shift) - cholesky_margin(n, (trace + n * abs(shift)) * (1 + n * EPS))
 
 
 def _shifted(F: Matrix, shift: float) -> Matrix:
@@ -135,9 +142,9 @@ def _shifted(F: Matrix, shift: float) -> Matrix:
     return F + shift * xp.eye(F.shape[0], **beside(F))  # type: ignore[no-any-return]
 
 
-def chebyshev(apply: Apply, X: Matrix, degree: int, low: float) -> Matrix:
-    """T_degree of the operator, mapped so that [low, 0] is damped and what lies above zero grows; columns stay of order one."""
-    center, half = low / 2, -low / 2
+def chebyshev(apply: Apply, X: Matrix, degree: int, low: float, high: float) -> Matrix:
+    """T_degree of the operator, mapped so that [low, high] is damped and what lies above grows; columns stay of order one."""
+    center, half = (low + high) / 2, (high - low) / 2
     top = -low  # the columns are scaled as if the largest eigenvalue were here
     first = half / (top - center)
     sigma = first
@@ -155,7 +162,7 @@ class Filter:
 
     rows: int = 400
     share: float = 0.25
-    degree: int = 8
+    degree: int = 5
     fresh: int = 4  # random columns in every block, for directions that it has lost
     probe_every: int = 6  # calls, after which the rest is searched for them
 
@@ -190,13 +197,12 @@ class PositivePart:
         self.rank = 0
         self.cutoff = 1e-2
         self.low: Extreme | None = None
-        self.degree = settings.degree
         self.calls = self.seed = 0
         self._extra: list[Vector] = []
 
-    def suggest(self, vector: Vector) -> None:
-        """A direction to have in the next block."""
-        self._extra.append(vector)
+    def forget(self) -> None:
+        """What a lower precision has found, but for the block."""
+        self.low = None
 
     def __call__(self, like: Matrix, apply: Apply, dense: Callable[[], Matrix]) -> Part:
         """The PSD part of the matrix that `apply` multiplies by and `dense` writes out; `like` is n x n, of its kind."""
@@ -242,41 +248,43 @@ class PositivePart:
         xp, n = namespace(like), like.shape[0]
         assert self.low is not None
         low = min(1.1 * self.low.value, -1e-30)
-        X = self._block(like)
-        flat = self._flattened(apply, -low)
-        Q, _ = xp.linalg.qr(chebyshev(flat, X, self.degree, low))
+        Q, _ = xp.linalg.qr(self._filtered(like, apply, low))
         H = Q.T @ apply(Q)
         w, R = xp.linalg.eigh((H + H.T) / 2)
-        self._count(n, (self.degree + 1) * X.shape[1])
+        self._count(n, (self.settings.degree + 1) * Q.shape[1])
         self.E, self.w = Q @ R, w
         values = to_numpy(w)
         self.rank = int((values > 0.1 * self.cutoff).sum())
         return values, self.E
 
-    def _block(self, like: Matrix) -> Matrix:
+    def _filtered(self, like: Matrix, apply: Apply, low: float) -> Matrix:
+        """The block after the polynomial of the operator. What is known to be tall goes through two plain products instead: in
+        single precision it would drown the rest, which is filtered in the complement.
+        """
         xp, n = namespace(like), like.shape[0]
-        columns = self._width(n)
-        parts: list[Matrix] = [xp.astype(v, like.dtype)[:, None] for v in self._extra]
-        self._extra.clear()
+        width = self._width(n)
+        kept = 0 if self.E is None else min(self.E.shape[1], width - self.settings.fresh)
         self.seed += 1
-        kept = 0
-        if self.E is not None:
-            kept = min(self.E.shape[1], columns - self.settings.fresh)
-            parts.append(xp.astype(self.E[:, self.E.shape[1] - kept :], like.dtype))
-        parts.append(random_block(like, columns - kept, self.seed) / n**0.5)
-        return xp.concat(parts, axis=1)[:, :n] if len(parts) > 1 else parts[0]  # type: ignore[no-any-return]
+        rest = [xp.astype(v, like.dtype)[:, None] for v in self._extra]
+        rest.append(random_block(like, min(width, n - len(rest)) - kept, self.seed) / n**0.5)
+        self._extra.clear()
+        if self.E is None or self.w is None or not kept:
+            return chebyshev(apply, xp.concat(rest, axis=1), self.settings.degree, low, 0.0)
+        first = self.E.shape[1] - kept
+        E, w = xp.astype(self.E[:, first:], like.dtype), self.w[first:]
+        tall = count(w > -_TALL * low)
+        rest.append(E[:, : kept - tall])
+        edge = max(min(0.0, _EDGE * float(w[0])), low / 2)
+        if not tall:
+            return chebyshev(apply, xp.concat(rest, axis=1), self.settings.degree, low, edge)
+        E, top = E[:, kept - tall :], float(w[-1])
 
-    def _flattened(self, apply: Apply, ceiling: float) -> Apply:
-        """The operator without the height of what is known to be large: in single precision it would drown the rest."""
-        if self.E is None or self.w is None:
-            return apply
-        xp = namespace(self.E)
-        excess = self.w - ceiling
-        if not bool(xp.any(excess > 0)):
-            return apply
-        E = self.E
-        heights = xp.maximum(excess, xp.zeros_like(excess))
-        return lambda X: apply(X) - E @ (heights[:, None] * (E.T @ X))
+        def complement(Y: Matrix) -> Matrix:
+            Y = apply(Y - E @ (E.T @ Y))
+            return Y - E @ (E.T @ Y)
+
+        others = chebyshev(complement, xp.concat(rest, axis=1), self.settings.degree, low, edge)
+        return xp.concat([apply(apply(E) / top) / top, others], axis=1)  # type: ignore[no-any-return]
 
     def _lost(self, like: Matrix, apply: Apply, w: Any, E: Matrix) -> bool:
         """Whether a direction above the cutoff is outside of the block, which is then widened."""

@@ -22,6 +22,7 @@ class Dense:
         self.A, self.s, self.trace = A, s, trace
         self.xp = namespace(A)
         self.weight: Vector = self.xp.ones(A.shape[0], **beside(A)) if s is None else s
+        self.zero = self.xp.asarray(0.0, **beside(A))
         self.reach = largest(A)
         self.cholesky = isinstance(A, np.ndarray) and len(A) <= _CHOLESKY
 
@@ -35,10 +36,11 @@ class Dense:
 
     def matrix(self, at: Multipliers) -> Matrix:
         """F = max(A + M + τI, 0)."""
-        F = self.A + spread(at.u, self.s)
+        F = spread(at.u, self.s)
+        F += self.A
         if self.trace is not None and at.tau:
-            F = F + at.tau * identity(F)
-        positive: Matrix = self.xp.maximum(F, self.xp.zeros_like(F))
+            F += at.tau * identity(F)
+        positive: Matrix = self.xp.maximum(F, self.zero)
         return positive
 
     def evaluate(self, at: Multipliers, level: float) -> Evaluation:
@@ -46,7 +48,7 @@ class Dense:
         F = self.matrix(at)
         rows = self.xp.sum(F, axis=1) if self.s is None else F @ self.s
         excess = 0.0 if self.trace is None else float(self.xp.linalg.trace(F)) - level * self.trace
-        return Evaluation(rows - level * self.weight, excess, F)
+        return Evaluation(rows - level * self.weight, excess, F, self.s)
 
     def support(self, now: Evaluation) -> _Support:
         """The Jacobian of the rows, to solve with."""

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from ldssc.projections.dense import Dense
-from ldssc.projections.newton import Multipliers, minimise
+from ldssc.projections.newton import Dual, Multipliers, minimise
+from ldssc.projections.screened import Screened
 from ldssc.validation import Matrix, Vector
+
+_SCREENED = 400  # rows, below which a pass over all of A costs nothing
 
 
 class DoublyStochasticProjection(NamedTuple):
@@ -26,6 +31,12 @@ def project_doubly_stochastic(
     Any namespace. A start may be given: u, and τ with it. The rows are right up to the rounding of A; `balance` takes care
     of the last digits.
     """
-    dual = Dense(A, s, trace)
-    at, steps = minimise(dual, None if u is None else Multipliers(u, tau))
+    dual = dual_of(A, s, trace)
+    at, steps = minimise(dual, None if u is None else Multipliers(u, 0.0 if trace is None else tau))
     return DoublyStochasticProjection(dual.matrix(at), at.u, steps, at.tau)
+
+
+def dual_of(A: Matrix, s: Vector | None, trace: float | None) -> Dual:
+    """The dual of (6), in the form that suits the size and the kind of A."""
+    screened = isinstance(A, np.ndarray) and len(A) > _SCREENED
+    return Screened(A, s, trace) if screened else Dense(A, s, trace)

@@ -23,9 +23,15 @@ class Eigh(Protocol):
 
 @dataclass
 class Tally:
-    """How many eigendecompositions were done, those for eigenvalues alone included."""
+    """How many eigendecompositions were done, those for eigenvalues alone included, and products in their place."""
 
     n_eig: int = 0
+    _rest: float = 0.0
+
+    def add(self, share: float) -> None:
+        """Work that costs a share of an eigendecomposition."""
+        self._rest += share
+        self.n_eig, self._rest = self.n_eig + int(self._rest), self._rest % 1
 
 
 _TALLY: ContextVar[Tally | None] = ContextVar("tally", default=None)

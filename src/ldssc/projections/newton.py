@@ -15,8 +15,10 @@ from ldssc.projections.namespace import eps_of, largest, namespace
 from ldssc.validation import Matrix, Vector
 
 MAX_STEPS = 300
+_PATIENCE = 100  # steps without a better gradient
 _HIGH = 30.0  # entries of A + M at the first guess, beyond which it takes levels
 _BETWEEN_LEVELS = 10.0
+_SURELY = 16.0  # roundings of one: the sum of a row is not known better
 _ROUGH = 1e-2  # of the level, where it is not the last
 
 
@@ -33,15 +35,20 @@ class Multipliers(NamedTuple):
 
 @dataclass(slots=True)
 class Evaluation:
-    """The gradient of h: what rows and trace miss; `where` is the dual's own record of the support of F."""
+    """The gradient of h: what rows and trace miss; `where` is the dual's own record of the support of F.
+
+    `size` is the largest of it, rows in units of their weight.
+    """
 
     rows: Vector
     excess: float
     where: Any
+    s: Vector | None = None
     size: float = 0.0
 
     def __post_init__(self) -> None:
-        self.size = max(largest(self.rows), abs(self.excess))
+        rows = largest(self.rows if self.s is None else self.rows / self.s)
+        self.size = max(rows, abs(self.excess))
 
     def slope(self, direction: Multipliers) -> float:
         """Of h along a direction."""
@@ -74,8 +81,8 @@ class Dual(Protocol):
     def matrix(self, at: Multipliers) -> Matrix: ...
 
 
-def minimise(dual: Dual, start: Multipliers | None) -> tuple[Multipliers, int]:
-    """The multipliers at which h is least, to the rounding of A, and how many Newton steps that took."""
+def minimise(dual: Dual, start: Multipliers | None, enough: float = 0.0) -> tuple[Multipliers, int]:
+    """The multipliers at which h is least, to the rounding of A or to `enough`, and how many Newton steps that took."""
     steps = 0
     at = start
     if at is None:
@@ -88,7 +95,7 @@ def minimise(dual: Dual, start: Multipliers | None) -> tuple[Multipliers, int]:
         while level > 1:
             at, more = _descend(dual, at, level, _ROUGH * level)
             steps, level = steps + more, level / _BETWEEN_LEVELS
-    at, more = _descend(dual, at, 1.0, 0.0)
+    at, more = _descend(dual, at, 1.0, enough)
     return at, steps + more
 
 
@@ -96,8 +103,9 @@ def _descend(dual: Dual, at: Multipliers, level: float, enough: float) -> tuple[
     """Newton's method at one level, until the gradient is at most `enough`, or as small as rounding lets it be."""
     now = dual.evaluate(at, level)
     eps, n = eps_of(at.u), at.u.shape[0]
-    steps = idle = 0
-    while now.size > enough and steps < MAX_STEPS and idle < 3:
+    steps = idle = since = 0
+    best = now.size
+    while now.size > max(enough, _SURELY * eps) and steps < MAX_STEPS and idle < 3 and since < _PATIENCE:
         direction = _direction(dual, now, level)
         step, trial = _line_search(dual, at, direction, now, level)
         floor = 4 * eps * n**0.5 * (1 + dual.reach + largest(at.u))
@@ -106,6 +114,7 @@ def _descend(dual: Dual, at: Multipliers, level: float, enough: float) -> tuple[
         idle = idle + 1 if trial.size > 0.99 * now.size and step < 1e-6 else 0
         at, now = at.along(direction, step), trial
         steps += 1
+        best, since = (now.size, 0) if now.size < 0.9 * best else (best, since + 1)
     return at, steps
 
 
@@ -115,10 +124,11 @@ def _direction(dual: Dual, now: Evaluation, level: float) -> Multipliers:
     c = s on the diagonal entries of the support, m of them. J is singular for bipartite parts and empty rows, and shifted.
     """
     support = dual.support(now)
-    xp, unit = namespace(now.rows), float(dual.weight @ dual.weight) / now.rows.shape[0]
+    xp, weight = namespace(now.rows), dual.weight
     size = now.size / level
-    shift = unit * (max(1e-8, 8 * eps_of(now.rows)) + min(1e-2, 1e-2 * size))
-    diagonal = xp.maximum(support.count, xp.full_like(support.count, unit)) + shift
+    empty = weight * weight  # what a row without support would count with its diagonal entry
+    shift = max(1e-8, 8 * eps_of(now.rows)) + min(1e-2, 1e-2 * size)
+    diagonal = (1 + shift) * xp.maximum(support.count, empty)
     solve = support.prepare(diagonal, max(min(1e-2, size), eps_of(now.rows) ** (2 / 3)))
     v = solve(-now.rows)
     if dual.trace is None:
@@ -127,7 +137,7 @@ def _direction(dual: Dual, now: Evaluation, level: float) -> Multipliers:
     w = solve(c)
     m = float(xp.sum(support.on))
     schur = m - 2 * float(c @ w)
-    delta = -(now.excess + 2 * float(c @ v)) / max(schur, 1e-8 * now.rows.shape[0])
+    delta = -(now.excess + 2 * float(c @ v)) / max(schur, shift * max(m, 1.0))
     return Multipliers(v - delta * w, delta)
 
 

@@ -20,7 +20,7 @@ from ldssc.face import land_point
 from ldssc.problem import Point, Problem, eigenvalue_margin
 from ldssc.projections import Split, Tally, counting, eigh, split
 from ldssc.solvers.polish import polish
-from ldssc.solvers.records import Progress, Record, Result, State, Status
+from ldssc.solvers.records import Progress, Record, Result, Sketch, State, Status
 from ldssc.threads import threads_for
 from ldssc.validation import Matrix, Vector
 
@@ -72,7 +72,7 @@ class Run:
     _best: Point | None = None
     _answer: Matrix | None = None
     _distance: float = math.inf
-    _state: State | None = None
+    _state: State | Sketch | None = None
     _unproven: bool = False
     _last_proof: int = 0
     _own: float = math.inf
@@ -91,6 +91,21 @@ class Run:
     def n_eig(self) -> int:
         """Eigendecompositions so far."""
         return self.tally.n_eig
+
+    @property
+    def proven(self) -> float:
+        """The best proven distance so far."""
+        return self._distance
+
+    @property
+    def _written(self) -> State:
+        """The last state; a sketch is written out here."""
+        assert self._state is not None
+        if not isinstance(self._state, State):
+            self._state = self._state.state()
+            if not all(np.isfinite(part).all() for part in self._state[:3] if part is not None):
+                raise Halt(Status.NONFINITE)
+        return self._state
 
     @property
     def seconds(self) -> float:
@@ -144,7 +159,7 @@ class Run:
         if self.checkpoint is None or self._state is None or not (now or self.checkpoint.due()):
             return
         counts = self.n_iter, self.n_inner, self.n_eig
-        found = Progress(self._best, self._state, tuple(self.history), *counts, self.seconds, self._last_gain)
+        found = Progress(self._best, self._written, tuple(self.history), *counts, self.seconds, self._last_gain)
         self.checkpoint.write(found)
 
     def begin(self) -> None:
@@ -159,12 +174,13 @@ class Run:
             self._notes.append("warm start")
             self._judge(self._prove())
 
-    def observe(self, state: State, *, note: str = "", force: bool = False) -> None:
+    def observe(self, state: State | Sketch, *, note: str = "", force: bool = False) -> None:
         """Take a solver's state after an iteration: prove it when due, and stop where a rule says so.
 
         A note goes into the record of the next proof.
         """
-        if not all(np.isfinite(part).all() for part in state[:3] if part is not None):
+        parts = [part for part in state[:3] if part is not None] if isinstance(state, State) else []
+        if not (all(np.isfinite(part).all() for part in parts) and (isinstance(state, State) or state.finite())):
             raise Halt(Status.NONFINITE)
         self._state, self._unproven = state, True
         self.n_iter += 1
@@ -188,8 +204,7 @@ class Run:
         A solver on the D side hands over no Q: its own matrix, or the best one for its Z, is mended. Others are closed on
         both sides; any feasible matrix goes with any multipliers.
         """
-        assert self._state is not None
-        u, Q, Z, iterate, tau, _ = self._state
+        u, Q, Z, iterate, tau, _ = self._written
         problem = self.problem
         near = problem.complete(Z, u, tau)
         if Q is None:
@@ -218,7 +233,7 @@ class Run:
             return
         if float(np.trace(point.Z)) > HEAVY * len(point.Z):
             if own < _POLISH_RANGE * self.tol or self.n_eig >= _POLISH_ALWAYS:
-                iterate = None if self._state is None else self._state.iterate
+                iterate = self._written.iterate
                 polished = polish(self.problem, point.F if iterate is None else iterate, self.sound_eigh)
                 self.offer(point._replace(F=self.problem.make_feasible(polished)))
             return
@@ -287,8 +302,7 @@ class Run:
 
     def _iterate(self) -> Matrix:
         """The solver's own last matrix."""
-        assert self._state is not None
-        u, Q, Z, iterate, tau, _ = self._state
+        u, Q, Z, iterate, tau, _ = self._written
         if iterate is not None:
             return iterate
         return self.problem.complete(Z, u, tau).F if Q is None else self.problem.recover(u, Q, Z, tau)

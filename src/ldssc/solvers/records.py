@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from ldssc.certificate import Certificate, weigh
 from ldssc.problem import Point
@@ -36,6 +36,13 @@ class State(NamedTuple):
     iterate: Matrix | None = None
     tau: float = 0.0
     sigma: float | None = None  # the weight that `splitting` had arrived at
+
+
+class Sketch(Protocol):
+    """Where a solver stands, to be written out only when somebody asks."""
+
+    def state(self) -> State: ...
+    def finite(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
