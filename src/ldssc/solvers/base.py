@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _PROOF_COST = 2  # eigendecompositions in one proof
 _PROOF_SHARE = 0.15  # of all work, at most, once a run is long
+_FAR, _FAR_SHARE = 100.0, 0.4  # beyond so many times tol a proof is for the record only
 _LANDING_RANGE = 20.0  # times tol: a landing is worth trying from here
 _LANDING_BELOW = 2e-3  # ... but not before the support has settled
 _POLISH_RANGE = 6.0  # times tol: where Z is heavy, a polished matrix may prove enough from here
@@ -196,7 +197,8 @@ class Run:
 
     def _due(self) -> bool:
         since = self.n_eig - self._last_proof
-        return not self.prove_at_end and since >= max(2 * _PROOF_COST, _PROOF_SHARE * self.n_eig)
+        share = _PROOF_SHARE if self._distance < _FAR * self.tol else _FAR_SHARE
+        return not self.prove_at_end and since >= max(2 * _PROOF_COST, share * self.n_eig)
 
     def _prove(self) -> Record:
         """Close the state (13), (13a), keep the best proof, and record it.
