@@ -3,15 +3,16 @@
 F = Π_D(K + Z) is doubly stochastic and complementary to its own Q = max(−(K + Z + M), 0), so that a = 0 and ⟨F, Q⟩ = 0 in
 (12a) but for rounding. The lowest eigenvalue of F is bounded by a Cholesky factorisation, and made good by the identity (13).
 
-Sums are taken in the longest type that there is: NumPy's long double; elsewhere float64, whose rounding is then in the bound.
-No weights, no trace.
+Rounding is in the bound. Sums are double, and NumPy's are taken again in long double where that would be felt. No weights,
+no trace.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,13 +23,15 @@ from ldssc.projections.namespace import beside, namespace, norm
 from ldssc.spectrum import lowest_eigenvalue_bound
 from ldssc.validation import Matrix, Vector
 
+_FELT = 1.001  # times the bound without rounding
+
 
 @dataclass
 class Closing:
     """F with its multipliers, and what they prove. Q is written out on demand, and follows from the rest where it is None.
 
-    F is feasible to rounding, Z symmetric to the last bit, `missed` bounds ‖Z₋‖; `bound` is that of (12a) on ‖F − F*‖, `gap`
-    is (11), `dual` is (3).
+    F is feasible to rounding, Z symmetric to the last bit, `missed` bounds ‖Z₋‖; `bound` is that of (12a) on ‖F − F*‖, which
+    would be `exact` if nothing were rounded; `gap` is (11), `dual` is (3).
     """
 
     K: Matrix
@@ -40,6 +43,7 @@ class Closing:
     bound: float = math.inf
     gap: float = math.inf
     dual: float = -math.inf
+    exact: float = math.inf
 
     @property
     def distance(self) -> float:
@@ -117,43 +121,78 @@ def _wide(part: Any) -> Any:
     """In the longest type."""
     if isinstance(part, np.ndarray):
         return part.astype(np.longdouble)
+    return _double(part)
+
+
+def _double(part: Any) -> Any:
     return namespace(part).astype(part, namespace(part).float64, copy=False)
 
 
-def proven(closing: Closing) -> Closing:
-    """With gap (11), bound (12a) and dual value (3), in one pass over the arrays; `certificate.prove` has the reasoning."""
-    K, F, u, Z = closing.K, closing.F, closing.u, closing.Z
-    xp, n = namespace(F), F.shape[0]
-    eps = LONG_EPS if isinstance(F, np.ndarray) else EPS
-    # of a sum of n² products, relative to the sum of their sizes; sums of blocks are added up in double precision
-    rounded = (8 + 2 * n) * eps + len(list(row_blocks(F))) * EPS
-    r = row_excess(F)
-    off = xp.abs(r) + rounded
-    square = reach = signs = kernel = sizes = charged = dual = 0.0
+class _Sums(NamedTuple):
+    """Over all entries: ‖F − G‖², what went into it, ⟨F, Q⟩, ⟨F, Z⟩, the sizes of their terms, off∘diag(Q), and (3)."""
+
+    square: float
+    reach: float
+    signs: float
+    kernel: float
+    sizes: float
+    charged: float
+    dual: float
+
+
+def _sums(closing: Closing, off: Vector, convert: Callable[[Any], Any]) -> _Sums:
+    K, F, Z, xp = closing.K, closing.F, closing.Z, namespace(closing.F)
+    u, total = convert(closing.u), [0.0] * 7
     for rows in row_blocks(F):
         Q_rows = closing.signs(rows)
-        K_rows, Q, Z_rows, F_rows = (_wide(part) for part in (K[rows, :], Q_rows, Z[rows, :], F[rows, :]))
-        change = _wide(u)[rows, None] + _wide(u)[None, :] + Q + Z_rows
-        square += float(xp.sum((F_rows - (K_rows + change)) ** 2))
-        reach += float(xp.sum(K_rows**2) + xp.sum(Q**2) + xp.sum(Z_rows**2))
-        dual -= float(xp.sum(K_rows * change) + xp.sum(change**2) / 2)
-        signs += float(xp.sum(F_rows * Q))
-        kernel += float(xp.sum(F_rows * Z_rows))
-        sizes += float(xp.sum(xp.abs(F_rows * Q)) + xp.sum(xp.abs(F_rows * Z_rows)))
-        charged += float(xp.sum(off[rows] * xp.abs(xp.linalg.diagonal(Q_rows[:, rows]))))
-    charged += float(xp.sum(off * xp.abs(xp.linalg.diagonal(Z))))
-    u_size = norm(u) * math.sqrt(n)
-    a = math.sqrt(square)
-    a += rounded * (a + math.sqrt(reach) + 2 * u_size)
+        K_rows, Q, Z_rows, F_rows = (convert(part) for part in (K[rows, :], Q_rows, Z[rows, :], F[rows, :]))
+        change = u[rows, None] + u[None, :] + Q + Z_rows
+        FQ, FZ = F_rows * Q, F_rows * Z_rows
+        found = (
+            xp.sum((F_rows - (K_rows + change)) ** 2),
+            xp.sum(K_rows**2) + xp.sum(Q**2) + xp.sum(Z_rows**2),
+            xp.sum(FQ),
+            xp.sum(FZ),
+            xp.sum(FQ) + xp.sum(xp.abs(FZ)),
+            xp.sum(off[rows] * xp.linalg.diagonal(Q_rows[:, rows])),
+            -xp.sum(K_rows * change) - xp.sum(change**2) / 2,
+        )
+        total = [before + float(here) for before, here in zip(total, found, strict=True)]
+    return _Sums(*total)
+
+
+def proven(closing: Closing) -> Closing:
+    """With gap (11), bound (12a) and dual value (3); `certificate.prove` has the reasoning.
+
+    Sums are tried in double precision first, and repeated in the longest type where their rounding would be felt.
+    """
+    plain = _proven(closing, _double, EPS)
+    if not isinstance(closing.F, np.ndarray) or plain.bound <= _FELT * plain.exact:
+        return plain
+    return _proven(closing, _wide, LONG_EPS)
+
+
+def _proven(closing: Closing, convert: Callable[[Any], Any], eps: float) -> Closing:
+    F, u, Z = closing.F, closing.u, closing.Z
+    xp, n = namespace(F), F.shape[0]
+    r = row_excess(F)
+    # of a sum of n² products, relative to the sum of their sizes; sums of blocks are added up in double precision
+    rounded = (8 + 2 * n) * eps + len(list(row_blocks(F))) * EPS
+    off = xp.abs(r) + rounded
+    sums = _sums(closing, off, convert)
+    a, c = math.sqrt(sums.square), max(sums.signs, 0.0) + max(sums.kernel, 0.0)
+    exact = (a + math.sqrt(a * a + 4 * c)) / 2
+    a += rounded * (a + math.sqrt(sums.reach) + 2 * norm(u) * math.sqrt(n))
     # F − diag(r) has the right rows: it is the feasible matrix that the bound speaks of
-    c = max(signs, 0.0) + max(kernel, 0.0) + (rounded + 2 * EPS) * sizes
+    charged = sums.charged + float(xp.sum(off * xp.abs(xp.linalg.diagonal(Z))))
+    c += (rounded + 2 * EPS) * sums.sizes
     c += (2 * abs(float(u @ r)) + charged) * (1 + n * EPS) + 2 * n * EPS * norm(u) * norm(r)
     # x² ≤ ax + c + ⟨F*, Z₋⟩ with ⟨F*, Z₋⟩ ≤ (‖F‖ + x)‖Z₋‖
     slope = a + norm(off) + closing.missed
     c += closing.missed * norm(F)
     bound = (slope + math.sqrt(slope * slope + 4 * c)) / 2 * (1 + 16 * EPS) + norm(off)
-    dual += 2 * float(xp.sum(u))
-    return replace(closing, bound=bound, gap=a * a / 2 + c, dual=dual)
+    dual = sums.dual + 2 * float(xp.sum(u))
+    return replace(closing, bound=bound, gap=a * a / 2 + c, dual=dual, exact=exact)
 
 
 def single(closing: Closing) -> tuple[Closing, Certificate]:

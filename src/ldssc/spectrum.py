@@ -23,8 +23,8 @@ from ldssc.validation import Matrix, Vector
 
 Apply = Callable[[Matrix], Matrix]
 
-_LANCZOS_STEPS = 40
-_SPARE = 0.05  # of the estimate, by which the first shift goes beyond it
+_LANCZOS_STEPS = 64
+_SPARE = 0.1  # of the estimate, by which the first shift goes beyond it
 _WIDE = 0.25  # of the shift, between one that fails and one that does not: near enough
 _TALL = 2.0  # times the depth of the spectrum below zero
 _EDGE = 0.8  # of the lowest Ritz value that is kept: what is damped lies below
@@ -124,7 +124,7 @@ def lowest_eigenvalue_bound(F: Matrix, start: Vector | None = None, steps: int =
 
     spare, failed = _SPARE * abs(lowest) + least, -lowest
     while not proven(shift := spare - lowest):
-        failed, spare = shift, 2 * spare
+        failed, spare = shift, 3 * spare
         if spare - lowest >= size:
             return -size
     while shift - failed > _WIDE * abs(shift) + 2 * least:

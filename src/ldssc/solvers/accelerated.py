@@ -19,7 +19,7 @@ from ldssc.validation import Matrix, Vector
 
 _CLIPPED = 0.3  # of the diagonal of Π_D(A)
 _SINGLE_ROWS = 600  # from so many rows on, single precision comes first
-_SINGLE_UNTIL = 2e-3  # proven distance
+_SINGLE_UNTIL = 1e-3  # proven distance
 _SINGLE_REACH = 1e4  # entries of A, beyond which single precision says nothing
 _IDLE = 4  # proofs without gain, after which single precision is exhausted
 
@@ -36,8 +36,8 @@ def accelerated(run: Run, settings: Filter | None = None) -> None:
         k += 1
         if isinstance(dual, ZDual) and k == CLASS_TEST and dual.weight > HEAVY and run.problem.trace is None:
             note = f"Q dual: tr Z = {dual.weight:.2g} n"
-            Z = dual.state().Q
-            dual = QDual(run.problem, PositivePart(run.eigh, settings, run.tally), dual.single, Z)
+            Q = run.problem.complete(dual.kernel().Z).Q
+            dual = QDual(run.problem, PositivePart(run.eigh, settings, run.tally), dual.single, Q)
             dual.step()
         run.observe(dual, note=note)
         note = ""
@@ -57,7 +57,7 @@ def _first(run: Run, part: PositivePart) -> tuple[ZDual | QDual, str]:
     if run.start is not None:
         u, Q, Z, _, tau, _ = run.start
         if float(namespace(Z).linalg.trace(Z)) > HEAVY * A.shape[0] and problem.trace is None:
-            return QDual(problem, part, single, Q), "Q dual: Z is heavy at the start"
+            return QDual(problem, part, single, problem.complete(Z, u).Q if Q is None else Q), "Q dual: Z is heavy at the start"
         return ZDual(problem, part, single, factor(Z), u, tau), "Z dual: from the start"
     if problem.trace is not None:
         return ZDual(problem, part, single, no_factor(A)), "Z dual: a trace is prescribed"

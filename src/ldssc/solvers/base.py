@@ -180,8 +180,11 @@ class Run:
 
         A note goes into the record of the next proof.
         """
-        parts = [part for part in state[:3] if part is not None] if isinstance(state, State) else []
-        if not (all(np.isfinite(part).all() for part in parts) and (isinstance(state, State) or state.finite())):
+        if isinstance(state, State):
+            finite = all(np.isfinite(part).all() for part in state[:3] if part is not None)
+        else:
+            finite = state.finite()
+        if not finite:
             raise Halt(Status.NONFINITE)
         self._state, self._unproven = state, True
         self.n_iter += 1
@@ -314,7 +317,6 @@ class Run:
         if status is not Status.SOLVED or self.certificate is None:
             status = Status.SOLVED if self._certify().distance <= self.tol else status
         assert self._best is not None
-        assert self._state is not None
         assert self.certificate is not None
         assert self._answer is not None
         return Result(

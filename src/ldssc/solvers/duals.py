@@ -66,14 +66,11 @@ class Dual:
         raise NotImplementedError
 
     def state(self) -> State:
-        """All multipliers, written out."""
+        """Z and u, written out; Q follows from them."""
         Z, _, u, tau, _ = self.kernel()
-        problem = self.problem
         if u is None:
-            _, u, _, tau = project_doubly_stochastic(problem.A + Z, None, problem.s, problem.trace)
-        Q = -problem.recover(u, Z, 0 * Z, tau)
-        xp = namespace(Q)
-        return State(u, xp.maximum(Q, xp.zeros_like(Q)), Z, tau=tau)
+            _, u, _, tau = project_doubly_stochastic(self.problem.A + Z, None, self.problem.s, self.problem.trace)
+        return State(u, None, Z, tau=tau)
 
 
 class ZDual(Dual):
@@ -102,10 +99,11 @@ class ZDual(Dual):
         F = self._project(left, right)
         Z = self.part(self.A, lambda X: left @ (right.T @ X) - F @ X, lambda: _symmetric(left @ right.T - F))
         new = Z.V
-        own, old, cross = _inner(new, new), _inner(self.V, self.V), _inner(new, self.V)
+        one, two, three = as_double(new), as_double(self.V), as_double(self.before)  # differences cancel
+        own, old, cross = _inner(one, one), _inner(two, two), _inner(one, two)
         # ⟨Y − new, new − Z⟩
         along = (1 + self.beta) * (cross - old) - (own - cross)
-        along -= self.beta * (_inner(self.before, new) - _inner(self.before, self.V))
+        along -= self.beta * (_inner(three, one) - _inner(three, two))
         self.change = math.sqrt(max(own - 2 * cross + old, 0.0))
         self._estimate(F, Z.E, Z.w, left, right)
         self.beta = self._momentum(along > 0)
