@@ -57,7 +57,9 @@ def _first(run: Run, part: PositivePart) -> tuple[ZDual | QDual, str]:
     if run.start is not None:
         u, Q, Z, _, tau, _ = run.start
         if float(namespace(Z).linalg.trace(Z)) > HEAVY * A.shape[0] and problem.trace is None:
-            return QDual(problem, part, single, problem.complete(Z, u).Q if Q is None else Q), "Q dual: Z is heavy at the start"
+            return QDual(
+                problem, part, single, problem.complete(Z, u).Q if Q is None else Q
+            ), "Q dual: Z is heavy at the start"
         return ZDual(problem, part, single, factor(Z), u, tau), "Z dual: from the start"
     if problem.trace is not None:
         return ZDual(problem, part, single, no_factor(A)), "Z dual: a trace is prescribed"

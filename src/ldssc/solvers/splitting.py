@@ -50,7 +50,9 @@ class Splitting:
             self.W, self.u, self.tau, self.sigma = _warm(run, run.start, sigma)
         self.anderson = Anderson(len(problem), memory)
         self.weight = 0.0  # tr Z / n
-        self._plain: tuple[Matrix, Matrix] | None = None  # the last W and R, whose sum is the step without extrapolation
+        self._plain: tuple[Matrix, Matrix] | None = (
+            None  # the last W and R, whose sum is the step without extrapolation
+        )
         self._allowed = np.inf
 
     def step(self) -> State:
