@@ -171,7 +171,7 @@ class Run:
             if self.n_iter >= self.max_iter:
                 raise Halt(Status.MAX_ITER)
         elif self.start is not None:
-            self._state, self._unproven = self.start, True
+            self._state, self._unproven = self.start._replace(Q=None, iterate=None), True
             self._notes.append("warm start")
             self._judge(self._prove())
 
