@@ -24,7 +24,8 @@ from strategies import (
 
 import ldssc
 from ldssc import InputError, Status, nearest_doubly_stochastic
-from ldssc.nearest_proof import bound, heaviest, measure_dense, measure_sparse, mend, unopposed
+from ldssc.mending import heaviest, mend, unopposed
+from ldssc.nearest_proof import bound, measure_dense, measure_sparse
 from ldssc.projections import project_doubly_stochastic, spread
 from ldssc.projections.newton import Multipliers
 

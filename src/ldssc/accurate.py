@@ -1,4 +1,4 @@
-"""Sums that a proof can rest on, with a bound on their rounding: in doubles, and in the longest type where that is too coarse."""
+"""Sums that a proof can rest on, with a bound on their rounding; in the longest type where doubles are too coarse."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Closing:
 
     def write_signs(self) -> Matrix:
         """Q, written out."""
-        Q = namespace(self.F).empty_like(self.F)
+        Q: Matrix = namespace(self.F).empty_like(self.F)
         for rows in row_blocks(Q):
             Q[rows, :] = self.signs(rows)
         return Q
@@ -125,7 +125,8 @@ def _sums_less_one(x: Matrix) -> Vector:
         part = total - a
         errors = errors + xp.sum((a - (total - part)) + (b - part), axis=1)
         x = xp.concat([total, x[:, 2 * half :]], axis=1)
-    return x[:, 0] + errors
+    sums: Vector = x[:, 0] + errors
+    return sums
 
 
 def norm_of_rows(F: Matrix) -> float:
@@ -244,4 +245,4 @@ def _apart(A: Matrix, B: Matrix) -> float:
         float(xp.sum((xp.astype(A[rows, :], xp.float64) - xp.astype(B[rows, :], xp.float64)) ** 2))
         for rows in row_blocks(A)
     )
-    return math.sqrt(square) * (1 + 2 * A.shape[0] * EPS)
+    return math.sqrt(square) * (1 + 2 * int(A.shape[0]) * EPS)

@@ -66,7 +66,8 @@ def check_foreign(value: Any, name: str = "K") -> Matrix:
             f"{name} has entries as large as {largest:.3g}; beyond {LARGEST_ENTRY:.0e} rounding hides the answer, "
             f"whose entries are at most 1: divide {name} by its largest entry first"
         )
-    return (K + K.T) / 2
+    mean: Matrix = (K + K.T) / 2
+    return mean
 
 
 def like(value: Any, A: Matrix) -> Matrix:

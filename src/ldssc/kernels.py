@@ -1,7 +1,8 @@
 """Loops over the entries of a sparse symmetric support, compiled by Numba; each has a twin in NumPy that the tests compare.
 
-A support is the list of its entries (i, j) with i ≤ j, and stands for both (i, j) and (j, i). Below `SMALL` rows the twins are
-called: nobody waits for a compiler for a small matrix. Compiled code is kept on disk from one process to the next.
+A support is the list of its entries (i, j) with i ≤ j, and stands for both (i, j) and (j, i). Below `SMALL` rows the twins
+are called: nobody waits for a compiler for a small matrix. Compiled code is kept on disk from one process to the next. All
+take n, the number of rows, first.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ SMALL = 100
 
 
 def compiled(twin: Callable[..., Any]) -> Callable[[Kernel], Kernel]:
-    """Compile a function of arrays, the first of which has a row for each point or is preceded by their number."""
+    """Compile a function of n and arrays, and call its twin instead where n is small."""
 
     def wrap(function: Kernel) -> Kernel:
         fast = numba.njit(cache=True, fastmath={"contract", "reassoc", "nsz"}, nogil=True)(function)
@@ -190,3 +191,44 @@ def outer_products(n: int, i: Indices, j: Indices, U: Matrix, a: Indices, b: Ind
                 rows[y, k] += B[e, k]
                 B[e, k] *= root
     return B
+
+
+def _pack(n: int, M: Matrix) -> Vector:
+    i, j = np.triu_indices(n)
+    return np.asarray(np.where(i == j, np.sqrt(0.5), 1.0) * M[i, j], np.float32)
+
+
+@compiled(_pack)
+def pack(n: int, M: Matrix) -> Vector:
+    """The upper triangle of a symmetric M in single precision; the diagonal times √½, so that ⟨M, N⟩ is 2⟨pack M, pack N⟩."""
+    out = np.empty(n * (n + 1) // 2, np.float32)
+    k = 0
+    for a in range(n):
+        out[k] = np.sqrt(0.5) * M[a, a]
+        k += 1
+        for b in range(a + 1, n):
+            out[k] = M[a, b]
+            k += 1
+    return out
+
+
+def _subtract_packed(n: int, packed: Vector, M: Matrix) -> None:
+    i, j = np.triu_indices(n)
+    values = np.where(i == j, np.sqrt(2.0), 1.0) * packed
+    M[i, j] -= values
+    M[j, i] = M[i, j]
+
+
+@compiled(_subtract_packed)
+def subtract_packed(n: int, packed: Vector, M: Matrix) -> None:
+    """M less the symmetric matrix that was packed, in place."""
+    k = 0
+    for a in range(n):
+        M[a, a] -= np.sqrt(2.0) * packed[k]
+        k += 1
+        for b in range(a + 1, n):
+            M[a, b] -= packed[k]
+            k += 1
+    for a in range(n):
+        for b in range(a):
+            M[a, b] = M[b, a]

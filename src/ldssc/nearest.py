@@ -12,17 +12,8 @@ from scipy import sparse
 from ldssc.accurate import EPS
 from ldssc.certificate import pose, weigh
 from ldssc.exceptions import InputError
-from ldssc.nearest_proof import (
-    Measured,
-    Mend,
-    ProjectionCertificate,
-    bound,
-    heaviest,
-    measure_dense,
-    measure_sparse,
-    mend,
-    unopposed,
-)
+from ldssc.mending import heaviest, mend, unopposed
+from ldssc.nearest_proof import Measured, Mend, ProjectionCertificate, bound, measure_dense, measure_sparse
 from ldssc.problem import Problem, make_rows_exact
 from ldssc.projections.doubly_stochastic import dual_of
 from ldssc.projections.newton import Multipliers, minimise

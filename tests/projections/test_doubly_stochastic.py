@@ -255,3 +255,21 @@ def test_float32_stays_float32_where_it_is_screened() -> None:
     F, u, *_ = project_doubly_stochastic(A.astype(np.float32))
     assert F.dtype == u.dtype == np.float32
     assert np.linalg.norm(F - project_doubly_stochastic(A).F) <= 2.0**-20 * np.linalg.norm(A)
+
+
+def test_a_list_is_left_as_soon_as_u_moves_beyond_its_margin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """u + 0.99·margin·s stays on the list and 1.1·margin·s does not; both miss nothing."""
+    monkeypatch.setattr(screened, "_BLOCK", 500)
+    rng = np.random.default_rng(4)
+    n = 60
+    A, s, u = random(rng, n), np.exp(0.5 * rng.normal(size=n)), -0.8 * np.ones(n)
+    for share, stays in ((0.99, True), (1.1, False), (1.9, False)):
+        dual = screened.Screened(A, s, None)
+        dual.evaluate(Multipliers(u, 0.0), 1.0)
+        first = dual._pattern
+        assert first is not None
+        assert dual._margin > 0
+        moved = u + share * dual._margin * s
+        F = np.maximum(A + spread(moved, s), 0)
+        np.testing.assert_allclose(dual.evaluate(Multipliers(moved, 0.0), 1.0).rows, F @ s - s, atol=1e-12 * size(F))
+        assert (dual._pattern is first) is stays

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +18,13 @@ from strategies import ANY, ORDINARY, SEEDS, gaussian, minus_distances, symmetri
 
 import ldssc
 from ldssc import solvers
+from ldssc.filtering import Filter, PositivePart
 from ldssc.problem import Problem
 from ldssc.projections import Tally, eigh
 from ldssc.solvers import Result, Status, project
 from ldssc.solvers.base import Run, solve
 from ldssc.solvers.duals import QDual, ZDual, no_factor
 from ldssc.solvers.lean import LeanRun
-from ldssc.spectrum import Filter, PositivePart
 
 accelerated = sys.modules["ldssc.solvers.accelerated"]
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -36,10 +35,12 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 @pytest.fixture
-def lean(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _lean(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lean runs at any size."""
     monkeypatch.setattr(solvers, "LEAN_FROM", 1)
-    yield
+
+
+lean = pytest.mark.usefixtures("_lean")
 
 
 def written(result: Result) -> tuple[Array, ...]:
@@ -212,9 +213,10 @@ def test_every_library_gets_its_own_kind_and_a_proof(kind: str, K: Array, tol: f
     assert_promises_kept(result, K)
 
 
+@lean
 @every_kind
 @pytest.mark.parametrize("draw", [gaussian, zero_diagonal])
-def test_libraries_agree(kind: str, draw: Any, lean: None) -> None:
+def test_libraries_agree(kind: str, draw: Any) -> None:
     K = draw(np.random.default_rng(7), 45)
     here = project(K, solver="accelerated", tol=2e-2, max_iter=400)
     there = project(KINDS[kind](K), solver="accelerated", tol=2e-2, max_iter=400)
@@ -263,8 +265,9 @@ def test_what_single_precision_costs_can_be_too_much() -> None:
 # --- start, checkpoint, memory, failures
 
 
+@lean
 @every_kind
-def test_an_answer_is_proven_again_without_a_step(kind: str, lean: None) -> None:
+def test_an_answer_is_proven_again_without_a_step(kind: str) -> None:
     K = KINDS[kind](gaussian(np.random.default_rng(5), 30))
     first = project(K, solver="accelerated", tol=1e-2)
     for start in (first, project(np.asarray(K), solver="auto", tol=1e-2)):
@@ -274,8 +277,9 @@ def test_an_answer_is_proven_again_without_a_step(kind: str, lean: None) -> None
         assert type(again.F) is type(K)
 
 
+@lean
 @pytest.mark.parametrize("draw", [gaussian, zero_diagonal])
-def test_a_lean_run_goes_on_from_its_checkpoint(draw: Any, tmp_path: Path, lean: None) -> None:
+def test_a_lean_run_goes_on_from_its_checkpoint(draw: Any, tmp_path: Path) -> None:
     K, path = draw(np.random.default_rng(6), 40), tmp_path / "run.npz"
     options: dict[str, Any] = {"solver": "accelerated", "tol": 1e-2, "checkpoint": path}
     short = project(K, max_iter=5, **options)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ldssc.projections.dense import Dense
-from ldssc.projections.newton import Dual, Multipliers, minimise
+from ldssc.projections.newton import Multipliers, minimise
 from ldssc.projections.screened import Screened
 from ldssc.validation import Matrix, Vector
 
@@ -36,7 +36,7 @@ def project_doubly_stochastic(
     return DoublyStochasticProjection(dual.matrix(at), at.u, steps, at.tau)
 
 
-def dual_of(A: Matrix, s: Vector | None, trace: float | None) -> Dual:
+def dual_of(A: Matrix, s: Vector | None, trace: float | None) -> Dense | Screened:
     """The dual of (6), in the form that suits the size and the kind of A."""
     screened = isinstance(A, np.ndarray) and len(A) > _SCREENED
     return Screened(A, s, trace) if screened else Dense(A, s, trace)

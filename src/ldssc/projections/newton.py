@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from ldssc.projections.namespace import eps_of, largest, namespace
-from ldssc.validation import Matrix, Vector
+from ldssc.validation import Vector
 
 MAX_STEPS = 300
 _PATIENCE = 100  # steps without a better gradient
@@ -78,7 +78,6 @@ class Dual(Protocol):
     def height(self, u: Vector) -> float: ...
     def evaluate(self, at: Multipliers, level: float) -> Evaluation: ...
     def support(self, now: Evaluation) -> Support: ...
-    def matrix(self, at: Multipliers) -> Matrix: ...
 
 
 def minimise(dual: Dual, start: Multipliers | None, enough: float = 0.0) -> tuple[Multipliers, int]:

@@ -25,6 +25,9 @@ class Pattern:
         self.diagonal = np.flatnonzero(row == col)
         self.reach = float(np.abs(a).max(initial=0))
         self._ends = None if s is None else (s[row], s[col])
+        starts = np.zeros(n + 1, np.intp)
+        np.cumsum(np.bincount(row, minlength=n), out=starts[1:])
+        self._upper = sparse.csr_array((a, col, starts), shape=(n, n))
 
     def __len__(self) -> int:
         return len(self.a)
@@ -47,29 +50,28 @@ class Pattern:
         f = self.shifted(at)
         return np.maximum(f, 0, out=f)
 
-    def times_weight(self, f: Vector) -> Vector:
-        """Fs for the symmetric matrix of these entries."""
-        left, right = (f, f) if self._ends is None else (f * self._ends[1], f * self._ends[0])
-        rows = np.bincount(self.row, left, self.n) + np.bincount(self.col, right, self.n)
-        on = self.row[self.diagonal]
-        rows[on] = rows[on] - left[self.diagonal]
-        return rows.astype(self.a.dtype, copy=False)
+    def times(self, f: Vector, v: Vector) -> Vector:
+        """Fv for the symmetric matrix F of these entries."""
+        return _Symmetric(self, f).times(v)
+
+    def upper(self, f: Vector) -> Any:
+        """The upper triangle of these entries, as a CSR array."""
+        return sparse.csr_array((f, self._upper.indices, self._upper.indptr), shape=(self.n, self.n))
 
     def evaluate(self, at: Multipliers, level: float) -> Evaluation:
         """What the rows and the trace of F miss of `level` times what they should be."""
         f = self.entries(at)
         excess = 0.0 if self.trace is None else float(f[self.diagonal].sum()) - level * self.trace
-        return Evaluation(self.times_weight(f) - level * self.weight, excess, f, self.s)
+        return Evaluation(self.times(f, self.weight) - level * self.weight, excess, f, self.s)
 
     def support(self, now: Evaluation) -> PatternSupport:
         """The Jacobian of the rows, to solve with."""
-        on = np.flatnonzero(now.where > 0)
-        return PatternSupport(self.row[on], self.col[on], self.weight, self.s is not None)
+        return PatternSupport(self, now.where)
 
     def guess(self, level: float) -> Vector:
         """A multiplier with which the rows are right on average, if nothing were clipped."""
-        missing = level * self.weight - self.times_weight(self.a)
-        ones = self.times_weight(self.weight[self.row] * self.weight[self.col])  # of ssᵀ on the pattern
+        missing = level * self.weight - self.times(self.a, self.weight)
+        ones = self.times(self.weight[self.row] * self.weight[self.col], self.weight)  # of ssᵀ on the pattern
         shift: Vector = missing * self.weight / (2 * np.maximum(ones, np.finfo(ones.dtype).tiny))
         return shift
 
@@ -77,45 +79,39 @@ class Pattern:
         """The largest |A + M|."""
         return float(np.abs(self.shifted(Multipliers(u, 0.0))).max(initial=0))
 
-    def matrix(self, at: Multipliers) -> Any:
-        """F as a CSR array that stores its positive entries."""
-        return self.csr(self.entries(at))
 
-    def csr(self, f: Vector) -> Any:
-        """The symmetric matrix of these entries, zeros left out."""
-        on = np.flatnonzero(f > 0)
-        upper = sparse.csr_array((f[on], (self.row[on], self.col[on])), shape=(self.n, self.n))
-        full = upper + sparse.triu(upper, 1, format="csr").T
-        return sparse.csr_array(full)
+class _Symmetric:
+    """A symmetric matrix, to multiply with, from its upper triangle."""
+
+    def __init__(self, pattern: Pattern, f: Vector) -> None:
+        self.upper = pattern.upper(f)
+        self.lower = self.upper.T
+        self.diagonal: Vector = np.zeros(pattern.n, f.dtype)
+        self.diagonal[pattern.row[pattern.diagonal]] = f[pattern.diagonal]
+
+    def times(self, v: Vector) -> Vector:
+        """Its product with a vector."""
+        product: Vector = self.upper @ v
+        product += self.lower @ v
+        product -= self.diagonal * v
+        return product
 
 
 class PatternSupport:
-    """diag(S(s∘s)) + diag(s)S diag(s) for the 0/1 matrix S with ones at (row ≤ col) and mirrored."""
+    """diag(S(s∘s)) + diag(s)S diag(s) for the 0/1 support S of the entries f."""
 
-    def __init__(self, row: Index, col: Index, weight: Vector, weighted: bool) -> None:
-        n = len(weight)
-        starts = np.zeros(n + 1, np.intp)
-        np.cumsum(np.bincount(row, minlength=n), out=starts[1:])
-        self.upper = sparse.csr_array((np.ones(len(row), weight.dtype), col, starts), shape=(n, n))
-        self.lower = self.upper.T
-        self.on: Vector = np.zeros(n, weight.dtype)
-        self.on[row[row == col]] = 1
-        self.weight = weight if weighted else None
-        self.count = self.times(weight * weight)
-
-    def times(self, v: Vector) -> Vector:
-        """Sv."""
-        product: Vector = self.upper @ v
-        product += self.lower @ v
-        product -= self.on * v
-        return product
+    def __init__(self, pattern: Pattern, f: Vector) -> None:
+        self.S = _Symmetric(pattern, (f > 0).astype(f.dtype))
+        self.on = self.S.diagonal
+        self.s = pattern.s
+        self.count = self.S.times(pattern.weight * pattern.weight)
 
     def prepare(self, diagonal: Vector, tolerance: float) -> Callable[[Vector], Vector]:
         """b ↦ (diag(diagonal) + diag(s)S diag(s))⁻¹b."""
-        s = self.weight
+        S, s = self.S, self.s
 
         def multiply(v: Vector) -> Vector:
-            return self.times(v) if s is None else s * self.times(s * v)
+            return S.times(v) if s is None else s * S.times(s * v)
 
         return lambda b: conjugate_gradients(multiply, diagonal, b, tolerance)
 

@@ -21,6 +21,7 @@ from ldssc.validation import Matrix, Vector
 
 _BLOCK = 1 << 16  # entries, half a megabyte: what stays in the cache of a core
 _DENSE = 0.15  # share of positive entries, beyond which lists no longer pay
+_KEPT = 1.4  # entries for each positive one
 _SAMPLED = 8  # rows, to choose the margin by
 
 
@@ -108,14 +109,14 @@ class Screened:
         return self._pattern
 
     def _choose_margin(self, at: Multipliers) -> float | None:
-        """Such that about twice as many entries are kept as are positive; from a few rows."""
+        """Such that a few more entries are kept than are positive; from a few rows."""
         rows = np.linspace(0, self.n - 1, _SAMPLED).astype(int)
         B = np.stack([self._block(at, slice(i, i + 1), slice(0, self.n))[0] for i in rows])
         B /= self.weight[rows, None] * self.weight
         share = np.count_nonzero(B > 0) / B.size
         if share > _DENSE:
             return None
-        keep = max(1, int(B.size * (2 * share + 1 / self.n)))
+        keep = max(1, int(B.size * (_KEPT * share + 1 / self.n)))
         return max(0.0, -float(np.partition(B, B.size - keep, axis=None)[B.size - keep]) / 2)
 
     def _collect(self, at: Multipliers, margin: float, rows: slice) -> tuple[Vector, Vector]:

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.linalg as la
 
 from ldssc.blocks import Rows
+from ldssc.filtering import Filter, PositivePart
 from ldssc.problem import Problem
 from ldssc.projections import eigh, project_doubly_stochastic
 from ldssc.projections.namespace import count, namespace
@@ -18,7 +19,7 @@ from ldssc.solvers.base import HEAVY, Halt, Run
 from ldssc.solvers.duals import QDual, ZDual, no_factor
 from ldssc.solvers.records import Status
 from ldssc.solvers.splitting import CLASS_TEST
-from ldssc.spectrum import FAILURES, Filter, PositivePart
+from ldssc.spectrum import FAILURES
 from ldssc.validation import Matrix, Vector
 
 _CLIPPED = 0.3  # of the diagonal of Π_D(A)
@@ -97,4 +98,4 @@ def factor(Z: Matrix) -> Matrix:
     xp = namespace(Z)
     w, U = eigh(Z)
     first = Z.shape[0] - count(w > 0)
-    return U[:, first:] * xp.sqrt(w[first:])[None, :]  # type: ignore[no-any-return]
+    return U[:, first:] * xp.sqrt(w[first:])[None, :]

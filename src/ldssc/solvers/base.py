@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _PROOF_COST = 2  # eigendecompositions in one proof
 _PROOF_SHARE = 0.15  # of all work, at most, once a run is long
 _PATIENCE = 3  # times as long to wait for a proof that would not suffice, as far as the solver can tell
+_FAR, _FAR_SHARE = 100.0, 0.4  # beyond so many times tol a proof is for the record only
 _LANDING_RANGE = 20.0  # times tol: a landing is worth trying from here
 _LANDING_BELOW = 2e-3  # ... but not before the support has settled
 _POLISH_RANGE = 6.0  # times tol: where Z is heavy, a polished matrix may prove enough from here
@@ -172,7 +173,7 @@ class Run:
             if self.n_iter >= self.max_iter:
                 raise Halt(Status.MAX_ITER)
         elif self.start is not None:
-            self._state, self._unproven = self.start, True
+            self._state, self._unproven = self.start._replace(Q=None, iterate=None), True
             self._notes.append("warm start")
             self._judge(self._prove())
 
@@ -181,11 +182,10 @@ class Run:
 
         A note goes into the record of the next proof.
         """
-        finite = (
-            all(np.isfinite(part).all() for part in state[:3] if part is not None)
-            if isinstance(state, State)
-            else state.finite()
-        )
+        if isinstance(state, State):
+            finite = all(np.isfinite(part).all() for part in state[:3] if part is not None)
+        else:
+            finite = state.finite()
         if not finite:
             raise Halt(Status.NONFINITE)
         self._state, self._unproven = state, True
@@ -208,7 +208,8 @@ class Run:
     def _due(self) -> bool:
         since = self.n_eig - self._last_proof
         patience = _PATIENCE if self._estimate * self._optimism > self.tol else 1
-        return not self.prove_at_end and since >= patience * max(2 * _PROOF_COST, _PROOF_SHARE * self.n_eig)
+        share = _PROOF_SHARE if self._distance < _FAR * self.tol else _FAR_SHARE
+        return not self.prove_at_end and since >= patience * max(2 * _PROOF_COST, share * self.n_eig)
 
     def _prove(self) -> Record:
         """Close the state (13), (13a), keep the best proof, and record it.
@@ -248,7 +249,7 @@ class Run:
             return
         if float(np.trace(point.Z)) > HEAVY * len(point.Z):
             if own < _POLISH_RANGE * self.tol or self.n_eig >= _POLISH_ALWAYS:
-                iterate = None if self._state is None else self._written.iterate
+                iterate = self._written.iterate
                 polished = polish(self.problem, point.F if iterate is None else iterate, self.sound_eigh)
                 self.offer(point._replace(F=self.problem.make_feasible(polished)))
             return

@@ -26,6 +26,7 @@ from ldssc.solvers.splitting import Splitting
 from ldssc.validation import Matrix, Vector
 
 WARM_UP = 15  # iterations of the splitting
+_WARM_START = 2  # ... of one that goes on from an earlier answer
 _RHO, _LEAST_RHO, _MOST_RHO = 1e-3, 1e-6, 1.0
 _LATE = 3e-4  # estimated distance from which systems are solved to more digits
 _DOUBLE = 3e-5  # ... and in double precision
@@ -40,7 +41,7 @@ _PROOF_RANGE = 20.0  # times tol: proofs, and landings with them, are worth tryi
 def newton(run: Run, iteration: Splitting | None = None) -> None:
     """Splitting and Newton in turns, each of longer turns than the last, until the loop stops them."""
     iteration = Splitting(run) if iteration is None else iteration
-    turn = WARM_UP
+    turn = _WARM_START if run.start is not None and run.n_iter == iteration.k else WARM_UP
     while True:
         while True:
             state = iteration.step()

@@ -37,6 +37,11 @@ class State(NamedTuple):
     tau: float = 0.0
     sigma: float | None = None  # the weight that `splitting` had arrived at
 
+    def given(self) -> tuple[Vector, Matrix]:
+        """u and Q, for solvers that go on from both."""
+        assert self.Q is not None
+        return self.u, self.Q
+
 
 class Sketch(Protocol):
     """Where a solver stands, to be written out only when somebody asks."""

@@ -50,7 +50,9 @@ class Splitting:
             self.W, self.u, self.tau, self.sigma = _warm(run, run.start, sigma)
         self.anderson = Anderson(len(problem), memory)
         self.weight = 0.0  # tr Z / n
-        self._fallback: Matrix | None = None
+        self._plain: tuple[Matrix, Matrix] | None = (
+            None  # the last W and R, whose sum is the step without extrapolation
+        )
         self._allowed = np.inf
 
     def step(self) -> State:
@@ -64,10 +66,10 @@ class Splitting:
             state, R = self._reflect(X, N)
             self.k += 1
             size = float(la.norm(R))
-            if self._fallback is None or size <= self._allowed:
+            if self._plain is None or size <= self._allowed:
                 break
-            self.restart(self._fallback)
-        self._fallback, self._allowed = self.W + R, _GROWTH * size
+            self.restart(self._plain[0] + self._plain[1])
+        self._plain, self._allowed = (self.W, R), _GROWTH * size
         self.W = self.anderson.step(self.W, R)
         return state
 
@@ -80,7 +82,7 @@ class Splitting:
 
     def restart(self, W: Matrix) -> None:
         """Go on from W, with nothing remembered."""
-        self.W, self._fallback = W, None
+        self.W, self._plain = W, None
         self.anderson.forget()
 
     @property
