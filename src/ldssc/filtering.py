@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from array_api_compat import is_cupy_array, is_torch_array, to_device
 
 from ldssc.projections.eigen import Tally
 from ldssc.projections.namespace import beside, count, namespace, norm
@@ -203,5 +204,7 @@ class PositivePart:
 
 
 def to_numpy(values: Vector) -> Any:
-    """A small vector as NumPy doubles."""
-    return np.array([float(v) for v in values]) if not isinstance(values, np.ndarray) else values.astype(np.float64)
+    """A small vector as NumPy doubles, brought from its device in one piece."""
+    if is_torch_array(values) or is_cupy_array(values):
+        values = to_device(values, "cpu")
+    return np.asarray(values).astype(np.float64)

@@ -45,7 +45,7 @@ def _numpy_type(like: Matrix) -> Any:
 
 
 def lanczos_lowest(apply: Apply, start: Vector, steps: int = _LANCZOS_STEPS) -> Extreme:
-    """The lowest Ritz value of an operator on the Krylov space of `start`: not below its lowest eigenvalue, but for rounding."""
+    """The lowest Ritz value on the Krylov space of `start`: not below the lowest eigenvalue, but for rounding."""
     xp = namespace(start)
     n = start.shape[0]
     basis = [start / norm(start)]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _PROOF_COST = 2  # eigendecompositions in one proof
 _PROOF_SHARE = 0.15  # of all work, at most, once a run is long
-_PATIENCE = 3  # times as long to wait for a proof that would not suffice, as far as the solver can tell
+_PATIENCE = 2  # times as long to wait for a proof that would not suffice, as far as the solver can tell
 _FAR, _FAR_SHARE = 100.0, 0.4  # beyond so many times tol a proof is for the record only
 _LANDING_RANGE = 20.0  # times tol: a landing is worth trying from here
 _LANDING_BELOW = 2e-3  # ... but not before the support has settled
@@ -208,8 +208,8 @@ class Run:
     def _due(self) -> bool:
         since = self.n_eig - self._last_proof
         patience = _PATIENCE if self._estimate * self._optimism > self.tol else 1
-        share = _PROOF_SHARE if self._distance < _FAR * self.tol else _FAR_SHARE
-        return not self.prove_at_end and since >= patience * max(2 * _PROOF_COST, share * self.n_eig)
+        share = _PROOF_SHARE if self._distance < _FAR * self.tol and patience == 1 else _FAR_SHARE
+        return not self.prove_at_end and since >= max(2 * patience * _PROOF_COST, share * self.n_eig)
 
     def _prove(self) -> Record:
         """Close the state (13), (13a), keep the best proof, and record it.
