@@ -32,7 +32,7 @@ _IDLE = 4  # proofs without gain, after which single precision is exhausted
 def accelerated(run: Run, settings: Filter | None = None) -> None:
     """Until the loop stops it."""
     settings = Filter() if settings is None else settings
-    part = PositivePart(run.eigh, settings, run.tally)
+    part = PositivePart(run.sound_eigh, settings, run.tally)
     dual, note = _first(run, part)
     proofs, gained, level = len(run.history), len(run.history), run.proven
     k = 0
@@ -45,7 +45,7 @@ def accelerated(run: Run, settings: Filter | None = None) -> None:
         if isinstance(dual, ZDual) and k == CLASS_TEST and dual.weight > HEAVY and run.problem.trace is None:
             note = f"Q dual: tr Z = {dual.weight:.2g} n"
             Q = run.problem.complete(dual.kernel().Z).Q
-            dual = QDual(run.problem, PositivePart(run.eigh, settings, run.tally), dual.single, Q)
+            dual = QDual(run.problem, PositivePart(run.sound_eigh, settings, run.tally), dual.single, Q)
             dual.step()
         run.observe(dual, note=note)
         note = ""
