@@ -8,32 +8,40 @@ take n, the number of rows, first.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import Any
 
-import numba
 import numpy as np
 
 from ldssc.validation import Matrix, Vector
 
 Indices = np.ndarray[Any, np.dtype[np.int32]]
-Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 SMALL = 100
 
 
-def compiled(twin: Callable[..., Any]) -> Callable[[Kernel], Kernel]:
+def compiled(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Loop]:
     """Compile a function of n and arrays, and call its twin instead where n is small."""
+    return lambda function: Loop(function, twin)
 
-    def wrap(function: Kernel) -> Kernel:
-        fast = numba.njit(cache=True, fastmath={"contract", "reassoc", "nsz"}, nogil=True)(function)
 
-        def choose(n: int, *arrays: Any) -> Any:
-            return (twin if n < SMALL else fast)(n, *arrays)
+class Loop:
+    """A loop and its twin. Numba is imported when it is first needed, not with the package: that takes a third of a second."""
 
-        choose.fast, choose.twin, choose.__doc__ = fast, twin, function.__doc__  # type: ignore[attr-defined]
-        return choose  # type: ignore[return-value]
+    def __init__(self, function: Callable[..., Any], twin: Callable[..., Any]) -> None:
+        self.twin, self._function = twin, function
+        self.__doc__ = function.__doc__
 
-    return wrap
+    @cached_property
+    def fast(self) -> Callable[..., Any]:
+        """The compiled loop."""
+        import numba
+
+        compile_ = numba.njit(cache=True, fastmath={"contract", "reassoc", "nsz"}, nogil=True)
+        return compile_(self._function)  # type: ignore[no-any-return]
+
+    def __call__(self, n: int, *arrays: Any) -> Any:
+        return (self.twin if n < SMALL else self.fast)(n, *arrays)
 
 
 def _support(n: int, F: Matrix) -> tuple[Indices, Indices]:
