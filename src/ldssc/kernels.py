@@ -26,7 +26,7 @@ def compiled(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Loop]:
 
 
 class Loop:
-    """A loop and its twin. Numba is imported when it is first needed, not with the package: that takes a third of a second."""
+    """A loop and its twin. Numba is imported when it is first needed: that takes a third of a second."""
 
     def __init__(self, function: Callable[..., Any], twin: Callable[..., Any]) -> None:
         self.twin, self._function = twin, function
