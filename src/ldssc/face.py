@@ -86,7 +86,7 @@ class Face:
         G = la.blas.ssyrk(-2.0, root.T, beta=1.0, c=G, lower=1, overwrite_c=1)
         return np.asarray(np.tril(G) + np.tril(G, -1).T, np.float64)
 
-    def _halved_inverse_root(self, rows: Matrix) -> Matrix:
+    def _halved_inverse_root(self, rows: Any) -> Any:
         """L⁻¹ rows with J = LLᵀ; J is singular on bipartite parts, along what A ignores."""
         J = np.zeros((self.n, self.n))
         J[self.i, self.j] = J[self.j, self.i] = 1.0
