@@ -17,6 +17,7 @@ from ldssc.exceptions import InputError
 from ldssc.foreign import SINGLE, check_foreign, is_foreign, like, precision
 from ldssc.memory import require_memory
 from ldssc.problem import Problem
+from ldssc.projections.namespace import namespace
 from ldssc.solvers import ld_ssc1, ld_ssc2
 from ldssc.solvers.accelerated import accelerated
 from ldssc.solvers.auto import auto
@@ -154,7 +155,8 @@ def _warm_start(start: Any, problem: Problem) -> State:
     if G.shape[0] != n:
         raise InputError(f"start is the answer for {G.shape[0]} rows, and K has {n}; they must be equal")
     if is_foreign(problem.A) or is_foreign(G) or G.dtype != np.float64:
-        return State(*(like(part, problem.A) for part in (start.u, start.Q, start.Z, G)))
+        u, Q, Z, F = (like(part, problem.A) for part in (start.u, start.Q, start.Z, G))
+        return State(u, Q, Z, F)
     if not all(np.isfinite(part).all() for part in (G, start.u, start.Q, start.Z)) or start.Q.min() < 0:
         raise InputError("start is no answer: it holds NaN, infinite numbers or a negative Q; leave start out")
     # τ is a multiplier only where a trace is prescribed
@@ -171,7 +173,8 @@ def _remedy(solver: str) -> str:
 
 def in_single_precision(result: Result, K: Any, weights: Any, trace: float | None) -> Result:
     """The answer rounded to float32, with the certificate of just those arrays."""
-    F, u, Q, Z, iterate = (part.astype(np.float32) for part in (result.F, result.u, result.Q, result.Z, result.iterate))
+    parts = result.F, result.u, result.Q, result.Z, result.iterate
+    F, u, Q, Z, iterate = (namespace(part).astype(part, np.float32) for part in parts)
     found = certify(F, K, u, Q, Z, weights=weights, trace=trace, tau=result.tau)
     note = f"in double precision the distance was {result.certificate.distance:.2e}"
     found = replace(found, note="; ".join(filter(None, [found.note, note])))

@@ -7,14 +7,19 @@ clipped, and later where Z turns out to be heavy. Large matrices are worked on i
 
 from __future__ import annotations
 
+import numpy as np
+import scipy.linalg as la
+
 from ldssc.blocks import Rows
+from ldssc.filtering import Filter, PositivePart
 from ldssc.problem import Problem
 from ldssc.projections import eigh, project_doubly_stochastic
 from ldssc.projections.namespace import count, namespace
-from ldssc.solvers.base import HEAVY, Run
+from ldssc.solvers.base import HEAVY, Halt, Run
 from ldssc.solvers.duals import QDual, ZDual, no_factor
+from ldssc.solvers.records import Status
 from ldssc.solvers.splitting import CLASS_TEST
-from ldssc.spectrum import Filter, PositivePart
+from ldssc.spectrum import FAILURES
 from ldssc.validation import Matrix, Vector
 
 _CLIPPED = 0.3  # of the diagonal of Π_D(A)
@@ -32,7 +37,10 @@ def accelerated(run: Run, settings: Filter | None = None) -> None:
     proofs, gained, level = len(run.history), len(run.history), run.proven
     k = 0
     while True:
-        dual.step()
+        try:
+            dual.step()
+        except FAILURES:
+            raise Halt(Status.NONFINITE) from None
         k += 1
         if isinstance(dual, ZDual) and k == CLASS_TEST and dual.weight > HEAVY and run.problem.trace is None:
             note = f"Q dual: tr Z = {dual.weight:.2g} n"
@@ -81,9 +89,13 @@ def _clipped_diagonal(problem: Problem) -> tuple[Vector, float]:
 
 
 def factor(Z: Matrix) -> Matrix:
-    """V with VVᵀ = Z₊."""
+    """V with VVᵀ = Z for a semidefinite Z: Cholesky with pivots where LAPACK is at hand, else its eigenvectors."""
+    if isinstance(Z, np.ndarray):
+        L, pivots, rank, _ = la.lapack.dpstrf(Z, lower=1)
+        V = np.empty((len(Z), rank))
+        V[pivots - 1] = np.tril(L)[:, :rank]
+        return V
     xp = namespace(Z)
     w, U = eigh(Z)
-    keep = count(w > 0)
-    n = Z.shape[0]
-    return U[:, n - keep :] * xp.sqrt(w[n - keep :])[None, :]  # type: ignore[no-any-return]
+    first = Z.shape[0] - count(w > 0)
+    return U[:, first:] * xp.sqrt(w[first:])[None, :]

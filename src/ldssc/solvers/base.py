@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _PROOF_COST = 2  # eigendecompositions in one proof
 _PROOF_SHARE = 0.15  # of all work, at most, once a run is long
+_PATIENCE = 2  # times as long to wait for a proof that would not suffice, as far as the solver can tell
 _FAR, _FAR_SHARE = 100.0, 0.4  # beyond so many times tol a proof is for the record only
 _LANDING_RANGE = 20.0  # times tol: a landing is worth trying from here
 _LANDING_BELOW = 2e-3  # ... but not before the support has settled
@@ -81,6 +82,7 @@ class Run:
     _notes: list[str] = field(default_factory=list)
     _last_gain: tuple[int, int, float] = (0, 0, math.inf)
     _ending: bool = False
+    _optimism: float = 2.0  # proven distance / the solver's estimate of it, at the last proof
     _start: float = field(default_factory=time.perf_counter)
 
     @property
@@ -198,10 +200,16 @@ class Run:
         if self.seconds > self.time_limit:
             raise Halt(Status.TIME_LIMIT)
 
+    @property
+    def _estimate(self) -> float:
+        """What the solver thinks that a proof would show; zero where it has no idea."""
+        return float(getattr(self._state, "estimate", 0.0))
+
     def _due(self) -> bool:
         since = self.n_eig - self._last_proof
-        share = _PROOF_SHARE if self._distance < _FAR * self.tol else _FAR_SHARE
-        return not self.prove_at_end and since >= max(2 * _PROOF_COST, share * self.n_eig)
+        patience = _PATIENCE if self._estimate * self._optimism > self.tol else 1
+        share = _PROOF_SHARE if self._distance < _FAR * self.tol and patience == 1 else _FAR_SHARE
+        return not self.prove_at_end and since >= max(2 * patience * _PROOF_COST, share * self.n_eig)
 
     def _prove(self) -> Record:
         """Close the state (13), (13a), keep the best proof, and record it.
@@ -209,6 +217,7 @@ class Run:
         A solver on the D side hands over no Q: its own matrix, or the best one for its Z, is mended. Others are closed on
         both sides; any feasible matrix goes with any multipliers.
         """
+        estimate = self._estimate
         u, Q, Z, iterate, tau, _ = self._written
         problem = self.problem
         near = problem.complete(Z, u, tau)
@@ -225,6 +234,8 @@ class Run:
             pairs = [point._replace(F=F) for point in closed for F in matrices]
             best = min(pairs, key=lambda pair: rough_bound(problem, pair))
         own = self.offer(best)
+        if 0 < estimate < math.inf:
+            self._optimism = own / estimate
         self._unproven = False
         self._own = min(self._own, own)
         self._land(near, own)
