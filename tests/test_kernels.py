@@ -24,7 +24,7 @@ def case(seed: int, n: int, dtype: Any, r: int = 3) -> tuple[Array, Any, Any, Ar
     F = rng.uniform(-1, 1, (n, n))
     F = F + F.T
     np.fill_diagonal(F, rng.choice([0.5, 1.0], n))
-    i, j = kernels.support.twin(n, F)  # type: ignore[attr-defined]
+    i, j = kernels.support.twin(n, F)
     return F, i, j, rng.normal(size=(n, r)).astype(dtype), rng.normal(size=(n, r)).astype(dtype)
 
 
@@ -45,13 +45,14 @@ def test_support(seed: int, n: int) -> None:
     F, i, j, _, _ = case(seed, n, np.float64)
     for fast, twin in zip(*both("support", n, F), strict=True):
         np.testing.assert_array_equal(fast, twin)
-    assert ((F > 0).sum() == 2 * len(i) - (i == j).sum()) and (i <= j).all()
+    assert (F > 0).sum() == 2 * len(i) - (i == j).sum()
+    assert (i <= j).all()
 
 
 @few
 @given(SEEDS, SIZES, PRECISIONS)
 def test_products_with_a_support(seed: int, n: int, dtype: Any) -> None:
-    F, i, j, T, V = case(seed, n, dtype)
+    _F, i, j, T, V = case(seed, n, dtype)
     y = np.random.default_rng(seed).normal(size=len(i)).astype(dtype)
     v = np.random.default_rng(seed + 1).normal(size=n).astype(dtype)
     near(*both("row_sums", n, i, j, y), dtype)
@@ -79,8 +80,8 @@ def test_outer_products(seed: int, n: int) -> None:
     _, i, j, U, _ = case(seed, n, np.float32, r=4)
     a, b = (part.astype(np.int32) for part in np.triu_indices(4))
     sums = np.zeros((n, len(a)), np.float32), np.zeros((n, len(a)), np.float32)
-    fast = kernels.outer_products.fast(n, i, j, U, a, b, sums[0])  # type: ignore[attr-defined]
-    twin = kernels.outer_products.twin(n, i, j, U, a, b, sums[1])  # type: ignore[attr-defined]
+    fast = kernels.outer_products.fast(n, i, j, U, a, b, sums[0])
+    twin = kernels.outer_products.twin(n, i, j, U, a, b, sums[1])
     near(fast, twin, np.float32)
     near(sums[0], sums[1], np.float32)
 
@@ -92,7 +93,7 @@ def test_packing_keeps_inner_products_and_matrices(seed: int, n: int) -> None:
     A, B = (M + M.T for M in rng.normal(size=(2, n, n)))
     near(*both("pack", n, A), np.float32)
     assert 2 * kernels.pack(n, A) @ kernels.pack(n, B) == pytest.approx(np.vdot(A, B), abs=1e-4 * n)
-    for subtract in (kernels.subtract_packed.fast, kernels.subtract_packed.twin):  # type: ignore[attr-defined]
+    for subtract in (kernels.subtract_packed.fast, kernels.subtract_packed.twin):
         rest = B.copy()
         subtract(n, kernels.pack(n, A), rest)
         np.testing.assert_allclose(rest, B - A, atol=1e-5)

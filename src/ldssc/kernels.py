@@ -8,32 +8,41 @@ take n, the number of rows, first.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import Any
 
-import numba
 import numpy as np
 
 from ldssc.validation import Matrix, Vector
 
 Indices = np.ndarray[Any, np.dtype[np.int32]]
-Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 SMALL = 100
 
 
-def compiled(twin: Callable[..., Any]) -> Callable[[Kernel], Kernel]:
+def compiled(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Loop]:
     """Compile a function of n and arrays, and call its twin instead where n is small."""
+    return lambda function: Loop(function, twin)
 
-    def wrap(function: Kernel) -> Kernel:
-        fast = numba.njit(cache=True, fastmath={"contract", "reassoc", "nsz"}, nogil=True)(function)
 
-        def choose(n: int, *arrays: Any) -> Any:
-            return (twin if n < SMALL else fast)(n, *arrays)
+class Loop:
+    """A loop and its twin. Numba is imported when it is first needed: that takes a third of a second."""
 
-        choose.fast, choose.twin, choose.__doc__ = fast, twin, function.__doc__  # type: ignore[attr-defined]
-        return choose  # type: ignore[return-value]
+    def __init__(self, function: Callable[..., Any], twin: Callable[..., Any]) -> None:
+        self.twin, self._function = twin, function
+        self.__doc__ = function.__doc__
 
-    return wrap
+    @cached_property
+    def fast(self) -> Callable[..., Any]:
+        """The compiled loop."""
+        import numba
+
+        compile_ = numba.njit(cache=True, fastmath={"contract", "reassoc", "nsz"}, nogil=True)
+        compiled_function: Callable[..., Any] = compile_(self._function)
+        return compiled_function
+
+    def __call__(self, n: int, *arrays: Any) -> Any:
+        return (self.twin if n < SMALL else self.fast)(n, *arrays)
 
 
 def _support(n: int, F: Matrix) -> tuple[Indices, Indices]:
@@ -193,13 +202,13 @@ def outer_products(n: int, i: Indices, j: Indices, U: Matrix, a: Indices, b: Ind
     return B
 
 
-def _pack(n: int, M: Matrix) -> Vector:
+def _pack(n: int, M: Matrix) -> Any:
     i, j = np.triu_indices(n)
     return np.asarray(np.where(i == j, np.sqrt(0.5), 1.0) * M[i, j], np.float32)
 
 
 @compiled(_pack)
-def pack(n: int, M: Matrix) -> Vector:
+def pack(n: int, M: Matrix) -> Any:
     """The upper triangle of a symmetric M in single precision; the diagonal times √½, so that ⟨M, N⟩ is 2⟨pack M, pack N⟩."""
     out = np.empty(n * (n + 1) // 2, np.float32)
     k = 0

@@ -33,10 +33,10 @@ __all__ = ["SOLVERS", "Record", "Result", "Status", "project"]
 
 #: name -> the solver and the arrays of n² doubles that it holds at its peak
 SOLVERS: dict[str, tuple[Solver, int]] = {
-    "auto": (auto, 45),
+    "auto": (auto, 30),
     "accelerated": (accelerated, 20),
-    "splitting": (splitting, 45),
-    "newton": (newton, 45),
+    "splitting": (splitting, 30),
+    "newton": (newton, 30),
     "ld-ssc1": (ld_ssc1.ld_ssc1, 20),
     "ld-ssc2": (ld_ssc2.ld_ssc2, 50),
     "conic": (conic, 120),

@@ -365,6 +365,7 @@ class Run:
             n_inner=self.n_inner,
             n_eig=self.n_eig,
             seconds=self.seconds,
+            n_products=self.tally.products,
             lbfgs_memory=self.lbfgs_memory,
             lbfgs_bytes=self.lbfgs_bytes,
         )

@@ -19,7 +19,7 @@ import scipy.linalg as la
 from ldssc.face import Face, pairs_within
 from ldssc.kernels import pair
 from ldssc.problem import Problem
-from ldssc.projections import gram, project_doubly_stochastic
+from ldssc.projections import count_products, gram, project_doubly_stochastic
 from ldssc.solvers.base import Run
 from ldssc.solvers.records import State
 from ldssc.solvers.splitting import Splitting
@@ -146,6 +146,7 @@ class _Step:
         """−Ω⁻¹∘Ĝ − UᵀA(d₀)V, and Ω⁻¹ − 1."""
         Z, U, V, r = self.at.Z, self.U, self.V, self.r
         damping = np.maximum(-self.w, 0)[:, None] / self.w[None, -r:]
+        count_products(4 * r / len(U))
         self.Z_hat = U.T @ (Z @ V)
         kept = pair(face.n, face.i, face.j, U @ _halved(self.Z_hat), V) - face.values(Z)
         right = -(1 + damping) * self.Z_hat - U.T @ face.apply(kept, V)
@@ -230,6 +231,7 @@ class _System:
 
     def apply(self, Y: Matrix) -> Matrix:
         """The left-hand side."""
+        count_products(2 * Y.shape[1] / len(Y) + 2 * self.face.entries * Y.shape[1] / len(Y) ** 3)
         H = self.U.T @ self.face.compress(self.U @ _halved(Y), self.V)
         return _symmetrised(H) + self.damping * Y
 
