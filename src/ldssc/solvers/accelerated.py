@@ -7,6 +7,8 @@ clipped, and later where Z turns out to be heavy. Large matrices are worked on i
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import scipy.linalg as la
 
@@ -32,8 +34,11 @@ _IDLE = 4  # proofs without gain, after which single precision is exhausted
 def accelerated(run: Run, settings: Filter | None = None) -> None:
     """Until the loop stops it."""
     settings = Filter() if settings is None else settings
-    part = PositivePart(run.eigh, settings, run.tally)
-    dual, note = _first(run, part)
+    descend(run, settings, *first_dual(run, settings), until=lambda: False)
+
+
+def descend(run: Run, settings: Filter, dual: ZDual | QDual, note: str, until: Callable[[], bool]) -> ZDual | QDual:
+    """Steps on a dual until it is enough, and the dual then."""
     proofs, gained, level = len(run.history), len(run.history), run.proven
     k = 0
     while True:
@@ -48,6 +53,8 @@ def accelerated(run: Run, settings: Filter | None = None) -> None:
             dual = QDual(run.problem, PositivePart(run.eigh, settings, run.tally), dual.single, Q)
             dual.step()
         run.observe(dual, note=note)
+        if until():
+            return dual
         note = ""
         if len(run.history) > proofs:
             proofs = len(run.history)
@@ -57,9 +64,9 @@ def accelerated(run: Run, settings: Filter | None = None) -> None:
             dual, note = dual.double(), f"double precision from iteration {run.n_iter}"
 
 
-def _first(run: Run, part: PositivePart) -> tuple[ZDual | QDual, str]:
+def first_dual(run: Run, settings: Filter) -> tuple[ZDual | QDual, str]:
     """The dual to begin with, and why."""
-    problem = run.problem
+    problem, part = run.problem, PositivePart(run.eigh, settings, run.tally)
     A = problem.A
     single = A.shape[0] >= _SINGLE_ROWS and Rows(A).reach < _SINGLE_REACH
     if run.start is not None:
