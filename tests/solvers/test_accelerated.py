@@ -314,6 +314,36 @@ def test_nan_on_the_way_ends_with_the_last_good_answer(dual: str, monkeypatch: p
     assert_promises_kept(result, K)
 
 
+@pytest.mark.parametrize("draw", [gaussian, zero_diagonal])
+@pytest.mark.parametrize("run", ["lean", "ordinary"])
+def test_a_time_limit_ends_with_an_answer(draw: Any, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever it falls: what is written out afterwards looks at no clock."""
+    monkeypatch.setattr(solvers, "LEAN_FROM", 1 if run == "lean" else 10**9)
+    K = draw(np.random.default_rng(8), 40)
+    for limit in (1e-6, 0.01, 0.05):
+        result = project(K, solver="accelerated", tol=1e-9, time_limit=limit)
+        assert result.status is Status.TIME_LIMIT
+        assert_promises_kept(result, K)
+
+
+@pytest.mark.parametrize("draw", [gaussian, zero_diagonal])
+def test_a_sketch_that_cannot_be_written_out_leaves_the_best(draw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    K, owner = draw(np.random.default_rng(8), 30), ZDual if draw is gaussian else QDual
+    kernel, calls = owner.kernel, []
+
+    def breaks(self: Any) -> Any:
+        calls.append(1)
+        if len(calls) > 1:
+            raise np.linalg.LinAlgError
+        return kernel(self)
+
+    monkeypatch.setattr(owner, "kernel", breaks)
+    result = project(K, solver="accelerated", tol=1e-9, max_iter=50)
+    assert result.status is Status.NONFINITE
+    assert len(calls) > 1
+    assert_promises_kept(result, K)
+
+
 @pytest.mark.parametrize("dual", ["Z", "Q"])
 def test_an_interrupt_keeps_what_was_found(dual: str) -> None:
     K = gaussian(np.random.default_rng(9), 30)

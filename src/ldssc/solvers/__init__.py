@@ -68,8 +68,8 @@ def project(
 
     Parameters
     ----------
-    K : symmetric matrix, any sign; dense or SciPy sparse. With "auto" or "accelerated" also an array of PyTorch, CuPy or another
-        library of the array API, on any device that has float64: the answer is of that kind, and on that device.
+    K : symmetric matrix, any sign; dense or SciPy sparse. With "auto" or "accelerated" also an array of PyTorch, CuPy or
+        another library of the array API, on any device that has float64: the answer is of that kind, and on that device.
     solver : "auto", "newton", "splitting", "accelerated", "ld-ssc1" (Algorithm 1), "ld-ssc2" (Algorithm 2) or "conic"
         (CVXPY with Clarabel or SCS).
     tol : proven relative distance ‖F − F*‖/‖F‖ at which to stop.

@@ -50,7 +50,7 @@ def descend(run: Run, settings: Filter, dual: ZDual | QDual, note: str, until: C
         if isinstance(dual, ZDual) and k == CLASS_TEST and dual.weight > HEAVY and run.problem.trace is None:
             note = f"Q dual: tr Z = {dual.weight:.2g} n"
             Q = run.problem.complete(dual.kernel().Z).Q
-            dual = QDual(run.problem, PositivePart(run.eigh, settings, run.tally), dual.single, Q)
+            dual = QDual(run.problem, PositivePart(run.sound_eigh, settings, run.tally), dual.single, Q)
             dual.step()
         run.observe(dual, note=note)
         if until():
@@ -66,7 +66,7 @@ def descend(run: Run, settings: Filter, dual: ZDual | QDual, note: str, until: C
 
 def first_dual(run: Run, settings: Filter) -> tuple[ZDual | QDual, str]:
     """The dual to begin with, and why."""
-    problem, part = run.problem, PositivePart(run.eigh, settings, run.tally)
+    problem, part = run.problem, PositivePart(run.sound_eigh, settings, run.tally)
     A = problem.A
     single = A.shape[0] >= _SINGLE_ROWS and Rows(A).reach < _SINGLE_REACH
     if run.start is not None:

@@ -21,6 +21,7 @@ from ldssc.problem import Point, Problem, eigenvalue_margin
 from ldssc.projections import Split, Tally, counting, eigh, split
 from ldssc.solvers.polish import polish
 from ldssc.solvers.records import Progress, Record, Result, Sketch, State, Status
+from ldssc.spectrum import FAILURES
 from ldssc.threads import threads_for
 from ldssc.validation import Matrix, Vector
 
@@ -102,13 +103,27 @@ class Run:
 
     @property
     def _written(self) -> State:
-        """The last state; a sketch is written out here."""
+        """The last state; a sketch is written out here. If that fails, the best takes its place."""
         assert self._state is not None
-        if not isinstance(self._state, State):
-            self._state = self._state.state()
-            if not all(np.isfinite(part).all() for part in self._state[:3] if part is not None):
-                raise Halt(Status.NONFINITE)
-        return self._state
+        if isinstance(self._state, State):
+            return self._state
+        sketch, self._state = self._state, self._fallback()
+        try:
+            state = sketch.state()
+        except FAILURES:
+            raise Halt(Status.NONFINITE) from None
+        if not all(np.isfinite(part).all() for part in state[:3] if part is not None):
+            raise Halt(Status.NONFINITE)
+        self._state = state
+        return state
+
+    def _fallback(self) -> State:
+        """The best so far as a state, or no multipliers at all."""
+        if self._best is None:
+            zero = np.zeros_like(self.K)
+            return State(np.zeros(len(self.K)), zero, zero)
+        F, u, Q, Z, tau = self._best
+        return State(u, Q, Z, F, tau)
 
     @property
     def seconds(self) -> float:
@@ -162,7 +177,11 @@ class Run:
         if self.checkpoint is None or self._state is None or not (now or self.checkpoint.due()):
             return
         counts = self.n_iter, self.n_inner, self.n_eig
-        found = Progress(self._best, self._written, tuple(self.history), *counts, self.seconds, self._last_gain)
+        try:
+            state = self._written
+        except Halt:
+            state = self._fallback()
+        found = Progress(self._best, state, tuple(self.history), *counts, self.seconds, self._last_gain)
         self.checkpoint.write(found)
 
     def begin(self) -> None:
@@ -306,13 +325,12 @@ class Run:
         """Prove the last state, whatever ended the run; where that fails, what was proven before stands."""
         self._ending = True
         if self._state is None:
-            zero = np.zeros_like(self.K)
-            self._state, self._unproven = State(np.zeros(len(self.K)), zero, zero), True
+            self._state, self._unproven = self._fallback(), True
         if self._unproven or not self.history:
             try:
                 record = self._prove()
             except Halt:
-                record = self._record()
+                record = self._record() if self._best is not None else self._prove()
             if self.callback is not None:
                 self.callback(record)
 
