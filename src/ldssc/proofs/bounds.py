@@ -14,27 +14,21 @@ for any u and σ, and a Cholesky factorisation that runs to its end proves that,
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg as la
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from ldssc.accurate import EPS, LONG_EPS, rounding
-from ldssc.projections import center, gram, ones_of, row_shift, spread
+from ldssc.projections import gram, ones_of, row_shift, spread
+from ldssc.proofs.subspace import Pairs, Subspace, all_pairs
 from ldssc.validation import Matrix, Vector
 
 _DENSE = 250  # rows, up to which LAPACK finds a few eigenpairs soonest
+_SHARP = 1e-9  # residual of eigenpairs, relative to the largest
 _BLOCK = 1 << 20  # entries converted at a time
-
-
-class Pairs(NamedTuple):
-    """Eigenpairs as computed, largest first."""
-
-    values: Vector
-    vectors: Matrix
 
 
 def partition_bound(C: Matrix, k: int, s: Vector | None = None, pairs: Pairs | None = None) -> float:
@@ -53,9 +47,7 @@ def mean_form(C: Matrix, s: Vector | None = None) -> tuple[float, float]:
     n = len(C)
     long = ones_of(C, s).astype(np.longdouble)
     total, size = np.longdouble(0), np.longdouble(0)
-    height = max(1, _BLOCK // n)
-    for start in range(0, n, height):
-        rows = slice(start, start + height)
+    for rows in slices(n, _BLOCK):
         weighted = C[rows] * long
         total += (weighted.sum(axis=1) * long[rows]).sum()
         size += (np.abs(weighted).sum(axis=1) * long[rows]).sum()
@@ -82,45 +74,19 @@ def largest_sum(
     if weight is not None and (extreme := float(weight.max())) > 0:
         weight = weight / 2.0 ** math.frexp(extreme)[1]
     if pairs is None:
-        pairs = leading_pairs(C, m + 1, weight)
-    attempt = _prove(C, m, weight, pairs, attempts=3)
+        pairs = leading_pairs(C, m + 1, ones_of(C, s), whole)
+    attempt = _prove(C, m, weight, pairs, attempts=6)
     if attempt is None:  # a direction was missed
-        attempt = _prove(C, m, weight, _all_pairs(C, weight), attempts=200)
+        attempt = _prove(C, m, weight, all_pairs(C, weight), attempts=200)
     assert attempt is not None
     return _up(unit * attempt)
 
 
-def leading_pairs(C: Matrix, count: int, s: Vector | None = None) -> Pairs:
-    """The `count` leading eigenpairs of PCP on the complement of s, approximately; of C where s is None."""
-    n = len(C)
-    count = min(count, n if s is None else n - 1)
-    if n <= _DENSE or count > n // 5:
-        return _all_pairs(C, s)
-    e = None if s is None else s / la.norm(s)
-    far = 2 * float(la.norm(C)) + 1.0
-
-    def product(x: Vector) -> Vector:
-        if e is None:
-            return np.asarray(C @ x)
-        along = float(e @ x)
-        y = C @ (x - along * e)
-        return np.asarray(y - (e @ y) * e - far * along * e)
-
-    try:
-        start = np.random.default_rng(0).standard_normal(n)
-        w, V = eigsh(LinearOperator((n, n), matvec=product, dtype=np.float64), count, which="LA", v0=start)
-    except ArpackError:
-        return _all_pairs(C, s)
-    return Pairs(w[::-1], V[:, ::-1])
-
-
-def _all_pairs(C: Matrix, s: Vector | None) -> Pairs:
-    """All eigenpairs, but for s."""
-    if s is not None:
-        C = center(C, s) - (2 * float(la.norm(C)) + 1.0) * np.outer(s, s) / (s @ s)
-    w, V = la.eigh(C, driver="evd" if len(C) > 1 else "ev", check_finite=False)
-    first = 0 if s is None else 1
-    return Pairs(w[first:][::-1], V[:, first:][:, ::-1])
+def leading_pairs(C: Matrix, count: int, s: Vector, whole: bool = False) -> Pairs:
+    """The `count` leading eigenpairs of PCP on the complement of s, approximately; of C itself if `whole`."""
+    if whole or len(C) <= _DENSE or count > len(C) // 5:
+        return all_pairs(C, None if whole else s)
+    return Subspace(s).leading(C, lambda _: count, _SHARP)
 
 
 def _prove(C: Matrix, m: int, s: Vector | None, pairs: Pairs, attempts: int) -> float | None:
@@ -132,39 +98,55 @@ def _prove(C: Matrix, m: int, s: Vector | None, pairs: Pairs, attempts: int) -> 
     rise = np.maximum(pairs.values[:m] - theta, 0)
     V = pairs.vectors[:, :m]
     lengths = np.einsum("ij,ij->j", V, V)
-    Y = gram(V * np.sqrt(rise))
-    M = Y - C
-    size = float(la.norm(C)) + float(la.norm(Y))
+    M = gram(V * np.sqrt(rise))
+    size = float(la.norm(C)) + float(la.norm(M))
+    M -= C
+    residual = C @ V - V * pairs.values[:m]
     if s is not None:
         u = -row_shift(C, s) + s / (2 * (s @ s))  # as in `center`
-        D = spread(u, s)
         sigma = max(0.0, 1 + size - theta) / float(s @ s)
-        S = sigma * np.outer(s, s)
-        M += D
-        M += S
-        size += float(la.norm(D)) + float(la.norm(S))
-    residual = C @ V - (0 if s is None else np.outer(s, s @ (C @ V)) / (s @ s)) - V * pairs.values[:m]
+        for rows in slices(n):
+            M[rows] += u[rows, None] * s + s[rows, None] * u
+            M[rows] += sigma * (s[rows, None] * s)
+        size += 2 * float(la.norm(u) * la.norm(s)) + sigma * float(s @ s)
+        residual -= np.outer(s, s @ residual) / (s @ s)
     # rounding of every entry of M, as a bound on its norm
     noise = 8 * EPS * (size + abs(theta) * math.sqrt(n)) + EPS * (m + 4) * float(rise @ lengths)
-    slack = 2 * float(la.norm(residual)) + 8 * EPS * math.sqrt(n) * (size + abs(theta))
+    slack = float(la.norm(residual)) / 2 + 8 * EPS * math.sqrt(n) * (size + abs(theta))
+    diagonal = M.diagonal().copy()
     for _ in range(attempts):
-        shifted = M.copy()
-        shifted.flat[:: n + 1] += theta + slack
-        trace = float(np.abs(shifted.diagonal()).sum())
-        if _is_definite(shifted):
+        M.flat[:: n + 1] = diagonal + (theta + slack)
+        trace = float(np.abs(M.diagonal()).sum())
+        if _is_definite(M):
             level = theta + slack + noise + 8 * EPS * math.sqrt(n) * slack + (n + 2) * EPS * trace
             return m * level + float(rise @ lengths) * (1 + (n + 4) * EPS)
+        _mirror(M)
         slack *= 4
     return None
 
 
 def _is_definite(M: Matrix) -> bool:
-    """Whether a Cholesky factorisation runs to its end; M is overwritten."""
+    """Whether a Cholesky factorisation runs to its end; it goes into the upper triangle, and overwrites the diagonal."""
     try:
-        factor = la.cholesky(M, lower=True, overwrite_a=True, check_finite=False)
+        factor, _ = la.cho_factor(M.T, lower=True, overwrite_a=True, check_finite=False)
     except la.LinAlgError:
         return False
     return bool(np.isfinite(factor.diagonal()).all())
+
+
+def _mirror(M: Matrix) -> None:
+    """The upper triangle from the lower one."""
+    for rows in slices(len(M)):
+        M[rows, rows.stop :] = M[rows.stop :, rows].T
+        corner = M[rows, rows]
+        corner[:] = np.tril(corner) + np.tril(corner, -1).T
+
+
+def slices(n: int, entries: int = 1 << 16) -> Iterator[slice]:
+    """Rows of an n x n matrix, so many at a time that they stay in the cache."""
+    height = max(1, entries // n)
+    for start in range(0, n, height):
+        yield slice(start, min(n, start + height))
 
 
 class Piece(NamedTuple):

@@ -1,0 +1,123 @@
+"""The relaxation (22) by splitting: one matrix V, a projection (20) of low rank, and passes over rows.
+
+With A scaled to norm √k and weight ρ, the alternating direction method for (22) is, on V = G + Y/ρ (Y the multiplier of G = N):
+
+    G ← projection (20) of |V| + A/ρ,     V ← αG + (1 − α)max(V, 0) + min(V, 0)
+
+N = max(V, 0) is the nonnegative side, Q = ρ max(−V, 0) the multiplier that goes into the bound (24).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as la
+
+from ldssc.projections import _threshold as threshold
+from ldssc.proofs.bounds import slices
+from ldssc.proofs.subspace import Subspace
+from ldssc.validation import Matrix, Vector
+
+_RELAX = 1.6
+_UNEVEN, _FACTOR = 2.5, 1.6
+_INEXACT = 1e-3
+
+
+@dataclass
+class Splitting:
+    """Where the method stands: V and ρ; the last G is ssᵀ/‖s‖² + LLᵀ."""
+
+    A: Matrix
+    s: Vector
+    k: int
+    V: Matrix
+    rho: float
+    L: Matrix
+
+    @classmethod
+    def start(cls, A: Matrix, s: Vector, k: int, V: Matrix | None = None, rho: float | None = None) -> Splitting:
+        """From nothing, or from an earlier V and ρ."""
+        size = float(la.norm(A))
+        rho = rho or (2 * size / k**0.5 if size > 0 else 1.0)
+        return cls(A, s, k, np.zeros_like(A) if V is None else V, rho, np.zeros((len(A), 0)))
+
+    def __post_init__(self) -> None:
+        self.size = float(la.norm(self.A))
+        self._B = np.empty_like(self.A)
+        self._subspace = Subspace(self.s)
+        self._e = self.s / la.norm(self.s)
+        self.primal = self.dual = np.inf
+
+    def step(self, *, measure: bool = False) -> None:
+        """One iteration; with `measure`, the two residuals relative to what they are residuals of, and ρ after them."""
+        for rows in slices(len(self.A)):
+            np.abs(self.V[rows], out=self._B[rows])
+            self._B[rows] += self.A[rows] * (1 / self.rho)
+        pairs = self._subspace.leading(self._B, self._wanted, _INEXACT)
+        theta = threshold(pairs.values[::-1], self.k - 1.0)
+        rise = pairs.values - theta
+        keep = rise > 0
+        self.L = pairs.vectors[:, keep] * np.sqrt(rise[keep])
+        self._move(measure)
+
+    def _wanted(self, values: Vector) -> int:
+        return int((values > threshold(values[::-1], self.k - 1.0)).sum())
+
+    def _move(self, measure: bool) -> None:
+        L = self.factor()
+        primal = dual = 0.0
+        for rows in slices(len(self.A)):
+            G, V = L[rows] @ L.T, self.V[rows]
+            N = np.maximum(V, 0)
+            np.minimum(V, 0, out=V)
+            V += _RELAX * G
+            V += (1 - _RELAX) * N
+            if measure:
+                new = np.maximum(V, 0)
+                primal += float(np.square(G - new).sum())
+                dual += float(np.square(new - N).sum())
+        if measure:
+            self.primal = (primal / self.k) ** 0.5
+            self.dual = self.rho * dual**0.5 / (self.size or 1.0)
+            if self.primal > _UNEVEN * self.dual:
+                self._weigh(_FACTOR)
+            elif self.dual > _UNEVEN * self.primal:
+                self._weigh(1 / _FACTOR)
+
+    def _weigh(self, factor: float) -> None:
+        """Another ρ for the same N and Q."""
+        self.rho *= factor
+        for rows in slices(len(self.A)):
+            V = self.V[rows]
+            V += np.minimum(V, 0) * (1 / factor - 1)
+
+    @property
+    def Q(self) -> Matrix:
+        """ρ max(−V, 0), symmetric to the last bit."""
+        Q = np.minimum(self.V, 0)
+        Q *= -self.rho
+        return np.maximum(Q, Q.T)
+
+    def reset(self) -> None:
+        """Back to the beginning, where numbers have overflowed."""
+        self.V[:] = 0.0
+        self.step()
+
+    def factor(self) -> Matrix:
+        """The matrix whose product with its transpose is G."""
+        return np.column_stack([self._e, self.L])
+
+    def norm(self) -> float:
+        """‖G‖."""
+        return float(np.sqrt(1 + np.square(np.square(self.L).sum(axis=0)).sum()))
+
+    def negativity(self) -> tuple[float, float]:
+        """‖max(−G, 0)‖, and the size of the lowest entry of G."""
+        L = self.factor()
+        squares, lowest = 0.0, 0.0
+        for rows in slices(len(self.A)):
+            G = np.minimum(L[rows] @ L.T, 0)
+            squares += float(np.square(G).sum())
+            lowest = min(lowest, float(G.min()))
+        return squares**0.5, 0.0 - lowest
