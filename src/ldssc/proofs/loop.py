@@ -77,12 +77,12 @@ class RelaxationRun(Run):
 
     def _begin(self) -> Splitting:
         A, s, state = center(self.problem.A, self.problem.s), self.problem.weight, self.start
-        at = self._at = (
-            Splitting.start(A, s, self.k)
-            if state is None or state.sigma is None
-            else Splitting.start(A, s, self.k, state.Z - state.Q / state.sigma, state.sigma)
-        )
-        at.step()
+        if state is None or state.sigma is None:
+            at = self._at = Splitting.start(A, s, self.k)
+            at.spectral()
+        else:
+            at = self._at = Splitting.start(A, s, self.k, state.Z - state.Q / state.sigma, state.sigma)
+            at.step()
         self._unproven = True
         return at
 
@@ -107,8 +107,8 @@ class RelaxationRun(Run):
         if status is Status.STOPPED:
             self.save(now=True)  # whoever sends signals may not wait for the proof
         at = self._begin() if self._at is None else self._at
-        if not np.isfinite(at.L).all() or not at.L.size:
-            at.reset()
+        if not np.isfinite(at.L).all():
+            at.spectral()
         if self._unproven or not self.history:
             record = self._proof()
             if self.callback is not None:
@@ -131,10 +131,10 @@ class RelaxationRun(Run):
         if self.rounding or size**2 > _NEARLY * self.k:
             self._round(at)
         gap = abs(self.bound - self._value(at.factor())) / self._scale(self.bound)
-        self._own = 0.0 if self.exact else max(gap, at.negativity()[0] / size)
-        self._distance = self._own
+        self._distance = 0.0 if self.exact else max(gap, at.negativity()[0] / size)
+        self._own = min(self._own, self._distance)
         self._unproven = False
-        record = Record(self.n_iter, self.n_eig, self.seconds, self._own, self.bound, "; ".join(self._notes))
+        record = Record(self.n_iter, self.n_eig, self.seconds, self._distance, self.bound, "; ".join(self._notes))
         self._notes.clear()
         self.history.append(record)
         if self.enough is not None and self.enough(self.bound, self.best_value):

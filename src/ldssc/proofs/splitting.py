@@ -9,6 +9,7 @@ N = max(V, 0) is the nonnegative side, Q = ρ max(−V, 0) the multiplier that g
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,7 @@ from ldssc.validation import Matrix, Vector
 
 _RELAX = 1.6
 _UNEVEN, _FACTOR = 2.5, 1.6
+_RARER = 1.5
 _INEXACT = 1e-3
 
 
@@ -48,6 +50,15 @@ class Splitting:
         self._subspace = Subspace(self.s)
         self._e = self.s / la.norm(self.s)
         self.primal = self.dual = np.inf
+        self._seen, self._measured, self._next = np.zeros(2), 0, 1
+
+    def spectral(self) -> None:
+        """Begin with the G of the k − 1 leading eigenvectors of A, which is (22) without its signs."""
+        pairs = self._subspace.leading(self.A, lambda _: self.k - 1, _INEXACT)
+        self.L = pairs.vectors[:, : self.k - 1].copy()
+        L = self.factor()
+        for rows in slices(len(self.A)):
+            np.matmul(L[rows], L.T, out=self.V[rows])
 
     def step(self, *, measure: bool = False) -> None:
         """One iteration; with `measure`, the two residuals relative to what they are residuals of, and ρ after them."""
@@ -80,10 +91,21 @@ class Splitting:
         if measure:
             self.primal = (primal / self.k) ** 0.5
             self.dual = self.rho * dual**0.5 / (self.size or 1.0)
-            if self.primal > _UNEVEN * self.dual:
-                self._weigh(_FACTOR)
-            elif self.dual > _UNEVEN * self.primal:
-                self._weigh(1 / _FACTOR)
+            self._balance()
+
+    def _balance(self) -> None:
+        """Another ρ where one residual outweighs the other; ever more rarely, for a ρ that keeps changing converges nowhere."""
+        self._seen += np.array([self.primal, self.dual])
+        self._measured += 1
+        if self._measured < self._next:
+            return
+        primal, dual = self._seen
+        if primal > _UNEVEN * dual:
+            self._weigh(_FACTOR)
+        elif dual > _UNEVEN * primal:
+            self._weigh(1 / _FACTOR)
+        self._seen[:] = 0.0
+        self._next = max(self._measured + 1, math.ceil(_RARER * self._measured))
 
     def _weigh(self, factor: float) -> None:
         """Another ρ for the same N and Q."""
@@ -98,11 +120,6 @@ class Splitting:
         Q = np.minimum(self.V, 0)
         Q *= -self.rho
         return np.maximum(Q, Q.T)
-
-    def reset(self) -> None:
-        """Back to the beginning, where numbers have overflowed."""
-        self.V[:] = 0.0
-        self.step()
 
     def factor(self) -> Matrix:
         """The matrix whose product with its transpose is G."""
