@@ -21,6 +21,7 @@ from ldssc.exceptions import InputError, MissingExtraError, NotEnoughMemoryError
 from ldssc.labels import assign_labels, discretize, kmeans
 from ldssc.metrics import error_rate
 from ldssc.normalization import normalize
+from ldssc.proofs import LabelProof, Relaxation, certify_labels, relax
 from ldssc.solvers import Record, Result, Status, project
 
 __version__ = version("ldssc")
@@ -30,15 +31,18 @@ __all__ = [
     "Certificate",
     "Embedding",
     "InputError",
+    "LabelProof",
     "MissingExtraError",
     "NotEnoughMemoryError",
     "Record",
+    "Relaxation",
     "Result",
     "SemidefiniteSpectralClustering",
     "Status",
     "assign_labels",
     "build_affinity",
     "certify",
+    "certify_labels",
     "discretize",
     "error_rate",
     "fully_connected_affinity",
@@ -52,5 +56,6 @@ __all__ = [
     "precomputed_affinity",
     "precomputed_knn",
     "project",
+    "relax",
     "spectral_embedding",
 ]

@@ -12,6 +12,7 @@ from scipy.linalg import block_diag
 
 from ldssc.proofs import bounds, objectives
 from ldssc.proofs.bounds import Piece, largest_sum, low_rank_bound, partition_bound
+from ldssc.proofs.rounding import partition_matrix
 
 KINDS = ("kmeans", "kernel", "normalized-cut")
 
@@ -151,3 +152,19 @@ def test_a_thin_factor_proves_what_its_matrix_proves(seed: int, n: int, weighted
     C = F @ S @ F.T
     w = np.linalg.eigvalsh((np.eye(n) - np.outer(e, e)) @ C @ (np.eye(n) - np.outer(e, e)))[::-1]
     assert thin <= e @ C @ e + np.maximum(w[: k - 1], 0).sum() + size
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_a_clipped_bound_holds_for_partitions_that_cut_through_merged_points(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    B = rng.normal(size=(4, 4)) - rng.choice([0.0, 3.0]) * np.eye(4)
+    C, counts = B + B.T, rng.integers(1, 3, size=4)
+    s = np.sqrt(counts)
+    Z = np.repeat(np.eye(4), counts, axis=0) / s  # orthonormal: averages over merged points
+    n = len(Z)
+    k = int(rng.integers(1, min(n, 4) + 1))
+    bound = partition_bound(C, k, s, clip=True)
+    for codes in partitions(n, k):
+        G = partition_matrix(codes, np.ones(n))
+        assert np.vdot(C, Z.T @ G @ Z) <= bound + 1e-9

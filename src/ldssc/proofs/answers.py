@@ -45,9 +45,9 @@ class RelaxationCertificate:
 
     def __str__(self) -> str:
         return (
-            f"no partition has a value above {self.bound:.8g} (proven); G has {self.value:.8g}, and a feasible matrix near it "
-            f"{self.feasible_value:.8g}; rows are right within {self.row_sum:.1e}, the trace within {self.trace:.1e}, no entry "
-            f"is below {0.0 - self.negativity:.1e}"
+            f"no partition has a value above {self.bound:.8g} (proven); G has {self.value:.8g}, and a feasible matrix near "
+            f"it {self.feasible_value:.8g}; rows are right within {self.row_sum:.1e}, the trace within {self.trace:.1e}, no "
+            f"entry is below {0.0 - self.negativity:.1e}"
         )
 
 

@@ -22,7 +22,7 @@ import numpy.typing as npt
 import scipy.linalg as la
 
 from ldssc.accurate import EPS, LONG_EPS, rounding
-from ldssc.projections import gram, ones_of, row_shift, spread
+from ldssc.projections import gram, ones_of, row_shift
 from ldssc.proofs.subspace import Pairs, Subspace, all_pairs
 from ldssc.validation import Matrix, Vector
 
@@ -31,14 +31,17 @@ _SHARP = 1e-9  # residual of eigenpairs, relative to the largest
 _BLOCK = 1 << 20  # entries converted at a time
 
 
-def partition_bound(C: Matrix, k: int, s: Vector | None = None, pairs: Pairs | None = None) -> float:
+def partition_bound(
+    C: Matrix, k: int, s: Vector | None = None, pairs: Pairs | None = None, *, clip: bool = False
+) -> float:
     """An upper bound on ⟨A, G_W⟩ for every partition into k groups and every A ≤ C (24).
 
     C is symmetric to the last bit. `pairs` may hold approximations of the leading eigenpairs of PCP on the complement of s,
-    at least k of them: they make the bound sharp or blunt, never wrong.
+    at least k of them: they make the bound sharp or blunt, never wrong. With `clip` negative eigenvalues count as zero: the
+    bound then holds for every G ⪰ 0 with G ⪯ I, Gs = s and a trace of at most k.
     """
     first, error = mean_form(C, s)
-    rest = largest_sum(C, k - 1, s, pairs)
+    rest = largest_sum(C, k - 1, s, pairs, clip=clip)
     return _up(first + rest, error)
 
 
@@ -56,11 +59,11 @@ def mean_form(C: Matrix, s: Vector | None = None) -> tuple[float, float]:
 
 
 def largest_sum(
-    C: Matrix, m: int, s: Vector | None = None, pairs: Pairs | None = None, *, whole: bool = False
+    C: Matrix, m: int, s: Vector | None = None, pairs: Pairs | None = None, *, whole: bool = False, clip: bool = False
 ) -> float:
     """An upper bound on the sum of the m largest eigenvalues of PCP on the complement of s (24a).
 
-    If `whole`, of C itself, negative ones taken for zero.
+    With `clip` negative ones count as zero; if `whole`, the same of C itself.
     """
     n = len(C)
     m = min(m, n if whole else n - 1)
@@ -75,9 +78,9 @@ def largest_sum(
         weight = weight / 2.0 ** math.frexp(extreme)[1]
     if pairs is None:
         pairs = leading_pairs(C, m + 1, ones_of(C, s), whole)
-    attempt = _prove(C, m, weight, pairs, attempts=6)
+    attempt = _prove(C, m, weight, pairs, clip or whole, attempts=6)
     if attempt is None:  # a direction was missed
-        attempt = _prove(C, m, weight, all_pairs(C, weight), attempts=200)
+        attempt = _prove(C, m, weight, all_pairs(C, weight), clip or whole, attempts=200)
     assert attempt is not None
     return _up(unit * attempt)
 
@@ -89,11 +92,11 @@ def leading_pairs(C: Matrix, count: int, s: Vector, whole: bool = False) -> Pair
     return Subspace(s).leading(C, lambda _: count, _SHARP)
 
 
-def _prove(C: Matrix, m: int, s: Vector | None, pairs: Pairs, attempts: int) -> float | None:
+def _prove(C: Matrix, m: int, s: Vector | None, pairs: Pairs, clip: bool, attempts: int) -> float | None:
     """(24a) for C with entries below one: mθ + tr Y, or None where the factorisation fails time and again."""
     n = len(C)
     theta = float(pairs.values[min(m, len(pairs.values) - 1)])
-    if s is None:  # the sum of what is positive: C may be a corner of a larger matrix, or its factor
+    if clip:
         theta = max(theta, 0.0)
     rise = np.maximum(pairs.values[:m] - theta, 0)
     V = pairs.vectors[:, :m]
@@ -132,6 +135,15 @@ def _is_definite(M: Matrix) -> bool:
     except la.LinAlgError:
         return False
     return bool(np.isfinite(factor.diagonal()).all())
+
+
+def is_semidefinite(K: Matrix) -> float | None:
+    """A δ with K + δI ⪰ 0, proven, that rounding alone accounts for; None where there is none."""
+    n = len(K)
+    M = K.copy()
+    delta = 8 * (n + 2) * EPS * max(float(np.abs(K.diagonal()).sum()), float(np.abs(K).max()))
+    M.flat[:: n + 1] += delta
+    return 2 * delta if _is_definite(M) or delta == 0 else None
 
 
 def _mirror(M: Matrix) -> None:

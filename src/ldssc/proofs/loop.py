@@ -26,7 +26,10 @@ _PROOF_EVERY, _MEASURE_EVERY = 20, 10
 _ALL_PAIRS = 350  # rows, up to which a proof takes all eigenpairs
 _SHARP = 1e-5  # residual of the eigenpairs of a proof elsewhere
 _NEARLY = 0.97  # tightness from which the nearest partition is looked at
-_NEAR, _EXACT = 0.05, 1e-8  # gaps, relative to the value, at which to close in on a partition, and to take it for the answer
+_NEAR, _EXACT = (
+    0.05,
+    1e-8,
+)  # gaps, relative to the value, at which to close in on a partition, and to take it for the answer
 
 
 @dataclass
@@ -125,7 +128,7 @@ class RelaxationRun(Run):
         pairs = self._leading(C, at)
         bound = partition_bound(C, self.k, s, pairs)
         if bound < self.bound:
-            self.bound, self._Q, self._theta = bound, Q, float(pairs.values[min(self.k, len(pairs.values)) - 1])
+            self._take(bound, Q, pairs)
         del C
         size = at.norm()
         if self.rounding or size**2 > _NEARLY * self.k:
@@ -140,6 +143,10 @@ class RelaxationRun(Run):
         if self.enough is not None and self.enough(self.bound, self.best_value):
             self._distance = 0.0
         return record
+
+    def _take(self, bound: float, Q: Matrix, pairs: Pairs) -> None:
+        self.bound, self._Q = bound, Q
+        self._theta = float(pairs.values[min(self.k, len(pairs.values)) - 1]) if len(pairs.values) else 0.0
 
     def _leading(self, C: Matrix, at: Splitting) -> Pairs:
         """The leading eigenpairs of PCP: as many are nearly equal as G has rank, and the block must hold them all."""
@@ -160,9 +167,9 @@ class RelaxationRun(Run):
 
     def _round(self, at: Splitting) -> None:
         """The nearest partition, improved; where it closes the gap, it is the answer."""
-        codes = round_factor(at.L, at.s, self.k)
+        codes = round_factor(at.factor(), at.s, self.k)
         if codes is not None:
-            codes, value = improve(self.problem.A, codes, at.s)
+            codes, value = improve(lambda S: self.problem.A @ S, codes, at.s)
             if value > self.best_value:
                 self.best_labels, self.best_value = codes, value
         if self.best_labels is None:
@@ -183,7 +190,7 @@ class RelaxationRun(Run):
             pairs = self._leading(C, at)
             bound = partition_bound(C, self.k, self.problem.s, pairs)
             if bound < self.bound:
-                self.bound, self._Q, self._theta = bound, near, float(pairs.values[self.k - 1])
+                self._take(bound, near, pairs)
 
     def _relaxed(self, at: Splitting, status: Status) -> Relaxation:
         problem, s = self.problem, at.s
@@ -250,7 +257,7 @@ def feasible_value(A: Matrix, factor: Matrix, s: Vector, k: int) -> float:
     identity = np.array([float(A.trace()), float(n)])
     excess = values[1] - k
     other = uniform if excess > 0 else identity
-    t = excess / (values[1] - other[1]) if excess else 0.0
+    t = excess / (values[1] - other[1]) if abs(excess) > 1e-12 * k else 0.0
     return float(((1 - t) * values + t * other)[0])
 
 

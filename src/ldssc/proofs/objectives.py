@@ -38,6 +38,10 @@ class Objective(Protocol):
         """The matrix of (22)."""
         ...
 
+    def size(self, k: int) -> float:
+        """What costs are a difference of: their rounding is relative to this."""
+        ...
+
     def cost(self, codes: Codes) -> float:
         """Of the partition with these labels, 0 to k − 1."""
         ...
@@ -70,6 +74,9 @@ class KMeans:
     @cached_property
     def A(self) -> Matrix:
         return gram(self.factor)
+
+    def size(self, k: int) -> float:  # noqa: ARG002
+        return self.total
 
     def cost(self, codes: Codes) -> float:
         squares: float = within(self.X, codes, self.weights).sum()
@@ -123,6 +130,9 @@ class Kernel:
     def __len__(self) -> int:
         return len(self.K)
 
+    def size(self, k: int) -> float:
+        return float(abs(self.total) + self._size * k**0.5)
+
     def cost(self, codes: Codes) -> float:
         masses, sums = _block_sums(self.K, codes, self.weights)
         return max(float(self.total - (sums.diagonal() / masses).sum()), self.lowest)
@@ -141,18 +151,21 @@ class Cut:
     def __init__(self, B: Matrix, weights: Vector | None = None) -> None:
         self.B = weigh(B, weights)
         degrees = np.concatenate([rows.astype(np.longdouble).sum(axis=1) for rows in np.array_split(self.B, 16)])
-        self.degrees = degrees.astype(np.float64)
+        self.degrees: Vector = degrees.astype(np.float64)
         if self.degrees.min() <= 0:
             i = int(self.degrees.argmin())
             raise InputError(
                 f"row {i} of the affinities has no positive entry, and its normalised cut is 0/0; leave the point out "
                 f"(label -1), or connect it"
             )
-        self.s = np.sqrt(self.degrees)
-        self.A = self.B / np.outer(self.s, self.s)
+        self.s: Vector | None = np.sqrt(self.degrees)
+        self.A: Matrix = self.B / np.outer(self.s, self.s)
 
     def __len__(self) -> int:
         return len(self.B)
+
+    def size(self, k: int) -> float:
+        return float(k)
 
     def cost(self, codes: Codes) -> float:
         _, sums = _block_sums(self.B, codes, None)

@@ -6,18 +6,21 @@ if there are τ and Q ≥ 0, zero within groups, with Z = τI − A − usᵀ �
     (25)  u_a = ((τ − c_a) s_a − A_aa s_a) / n_a,  c_a = (τ − s_aᵀA s_a / n_a) / 2,
           Q_ab s_b = r_ab = −(A_ab s_b + n_b u_a + c_b s_a)
 
-of which Q_ab = r_ab r_baᵀ / (s_aᵀ r_ab) is one solution, of rank one, where r ≥ 0. Any Q ≥ 0 bounds all partitions (24), so what is
-negative in r is set to zero; the bound is then less than sharp, and holds.
+of which Q_ab = r_ab r_baᵀ / (s_aᵀ r_ab) is one solution, of rank one, where r ≥ 0. Any Q ≥ 0 bounds all partitions (24), so
+what is negative in r is set to zero; the bound is then less than sharp, and holds.
 """
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy.linalg as la
 
+from ldssc.embedding import robust_svd
 from ldssc.exceptions import InputError
 from ldssc.labels import kmeans
 from ldssc.projections import gram
@@ -39,18 +42,30 @@ def partition_matrix(codes: Codes, s: Vector) -> Matrix:
     return gram(membership(codes, s))
 
 
-def round_factor(L: Matrix, s: Vector, k: int) -> Codes | None:
-    """Labels from a G = ssᵀ/‖s‖² + LLᵀ: k-means on the rows of diag(s)⁻¹L; None where they are too few distinct ones."""
+def round_factor(factor: Matrix, s: Vector, k: int) -> Codes | None:
+    """Labels from G = `factor` `factor`ᵀ; None where its rows are too much alike to make k groups.
+
+    k rows of the k leading eigenvectors are chosen by pivoted QR; each point goes to the one that it is most alike once they
+    are turned to be orthogonal (Damle, Minden and Ying); then centres and labels in turn.
+    """
+    U, sizes, _ = np.linalg.svd(factor / s[:, None], full_matrices=False)
+    V = (U * sizes)[:, :k]
+    if V.shape[1] == k:
+        pivots = la.qr(V.T, mode="r", pivoting=True)[1][:k]
+        left, _, right = robust_svd(V[pivots].T)
+        codes = np.argmax(np.abs(V @ (left @ right)), axis=1).astype(np.int64)
+        if len(np.unique(codes)) == k:
+            return improve(lambda S: factor @ (factor.T @ S), codes, s)[0]
     with contextlib.suppress(InputError):
-        return kmeans(L / s[:, None], k, n_init=3, random_state=0)
+        return kmeans(factor / s[:, None], k, n_init=3, random_state=0)
     return None
 
 
-def improve(A: Matrix, codes: Codes, s: Vector) -> tuple[Codes, float]:
+def improve(product: Callable[[Matrix], Matrix], codes: Codes, s: Vector) -> tuple[Codes, float]:
     """A partition with ⟨A, G_W⟩ no less, by moving all points to their nearest centre at once; with its value.
 
-    The squared distance of point i to the centre of group r is, but for a constant, g_r − 2(A s_r)ᵢ/(sᵢ n_r) with
-    g_r = s_rᵀA s_r/n_r². Where A is indefinite a sweep may lose: the best partition seen is kept.
+    `product` multiplies A by n x k matrices. The squared distance of point i to the centre of group r is, but for a constant,
+    g_r − 2(A s_r)ᵢ/(sᵢ n_r) with g_r = s_rᵀA s_r/n_r². Where A is indefinite a sweep may lose: the best partition is kept.
     """
     k = int(codes.max()) + 1
     best, best_value = codes, -np.inf
@@ -58,7 +73,7 @@ def improve(A: Matrix, codes: Codes, s: Vector) -> tuple[Codes, float]:
         S = np.zeros((len(codes), k))
         S[np.arange(len(codes)), codes] = s
         mass = (S * S).sum(axis=0)
-        AS = A @ S
+        AS = product(S)
         g = np.einsum("ij,ij->j", S, AS)
         value = float((g / mass).sum())
         if value <= best_value + 1e-12 * abs(best_value):
@@ -81,7 +96,7 @@ class GroupSums(NamedTuple):
 
 def group_sums(AS: Matrix, codes: Codes, s: Vector) -> GroupSums:
     """From the n x k products A s_b."""
-    mass = np.bincount(codes, s * s)
+    mass = np.asarray(np.bincount(codes, s * s), dtype=np.float64)
     own = np.bincount(codes, s * AS[np.arange(len(codes)), codes]) / mass
     return GroupSums(AS, mass, own)
 

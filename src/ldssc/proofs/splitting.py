@@ -1,6 +1,6 @@
 """The relaxation (22) by splitting: one matrix V, a projection (20) of low rank, and passes over rows.
 
-With A scaled to norm √k and weight ρ, the alternating direction method for (22) is, on V = G + Y/ρ (Y the multiplier of G = N):
+With Y the multiplier of G = N ≥ 0 and a weight ρ, the alternating direction method for (22) is, on V = G + Y/ρ:
 
     G ← projection (20) of |V| + A/ρ,     V ← αG + (1 − α)max(V, 0) + min(V, 0)
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as la
 
-from ldssc.projections import _threshold as threshold
+from ldssc.projections import _threshold as threshold  # the θ of (20)
 from ldssc.proofs.bounds import slices
 from ldssc.proofs.subspace import Subspace
 from ldssc.validation import Matrix, Vector
@@ -94,7 +94,7 @@ class Splitting:
             self._balance()
 
     def _balance(self) -> None:
-        """Another ρ where one residual outweighs the other; ever more rarely, for a ρ that keeps changing converges nowhere."""
+        """Another ρ where one residual outweighs the other; ever more rarely, or nothing converges."""
         self._seen += np.array([self.primal, self.dual])
         self._measured += 1
         if self._measured < self._next:

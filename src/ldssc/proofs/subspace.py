@@ -23,7 +23,6 @@ _LANCZOS = 6
 _ROUNDS = 40
 
 
-
 class Pairs(NamedTuple):
     """Eigenpairs as computed, largest first."""
 
