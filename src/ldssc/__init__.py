@@ -18,10 +18,11 @@ from ldssc.certificate import Certificate, certify
 from ldssc.cluster import SemidefiniteSpectralClustering
 from ldssc.embedding import Embedding, spectral_embedding
 from ldssc.exceptions import InputError, MissingExtraError, NotEnoughMemoryError
+from ldssc.fermat import fermat_distances
 from ldssc.labels import assign_labels, discretize, kmeans
 from ldssc.metrics import error_rate
 from ldssc.normalization import normalize
-from ldssc.proofs import LabelProof, Relaxation, certify_labels, relax
+from ldssc.proofs import LabelProof, Relaxation, Trust, certify_labels, relax, trust
 from ldssc.solvers import Record, Result, Status, project
 
 __version__ = version("ldssc")
@@ -39,12 +40,14 @@ __all__ = [
     "Result",
     "SemidefiniteSpectralClustering",
     "Status",
+    "Trust",
     "assign_labels",
     "build_affinity",
     "certify",
     "certify_labels",
     "discretize",
     "error_rate",
+    "fermat_distances",
     "fully_connected_affinity",
     "gaussian_affinity",
     "kmeans",
@@ -58,4 +61,5 @@ __all__ = [
     "project",
     "relax",
     "spectral_embedding",
+    "trust",
 ]

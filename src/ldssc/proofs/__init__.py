@@ -3,6 +3,16 @@
 from ldssc.proofs.answers import Relaxation, RelaxationCertificate
 from ldssc.proofs.labels import OBJECTIVES, certify_labels
 from ldssc.proofs.relaxation import relax
+from ldssc.proofs.trust import Trust, trust
 from ldssc.proofs.verdict import LabelProof
 
-__all__ = ["OBJECTIVES", "LabelProof", "Relaxation", "RelaxationCertificate", "certify_labels", "relax"]
+__all__ = [
+    "OBJECTIVES",
+    "LabelProof",
+    "Relaxation",
+    "RelaxationCertificate",
+    "Trust",
+    "certify_labels",
+    "relax",
+    "trust",
+]
