@@ -13,12 +13,17 @@ from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.metrics import adjusted_rand_score, calinski_harabasz_score, davies_bouldin_score, silhouette_score
 
 import ldssc
-from ldssc.proofs.trust import _look  # the same look at the same points gives labels, tightness and their reliability
+from ldssc.proofs.tightness import (
+    _look,
+)  # the same look at the same points gives labels, tightness and their reliability
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 ROWS = 300
 _DRAWS, _REFERENCES, _PART = 5, 5, 0.8
-PAPER = "alphadigits bupa coil20 hayes_roth iris leukemia lung orl pima spectf wine yale".split()
+PAPER = (
+    *("alphadigits", "bupa", "coil20", "hayes_roth", "iris", "leukemia"),
+    *("lung", "orl", "pima", "spectf", "wine", "yale"),
+)
 
 
 def data_sets(folder: Path) -> list[Path]:

@@ -53,8 +53,8 @@ def write(everything: list[Row], out: Path) -> None:
     lines = [
         "# Does a score foretell that labels are right?",
         "",
-        f"{len(rows)} data sets, at most 300 points of each, standardised, k given. Right: error below {RIGHT}. Half A (every",
-        "other set by name) was there to choose the score on, half B was held out. AUC: chance that a right labelling scores",
+        f"{len(rows)} data sets, at most 300 points of each, standardised, k given. Right: error below {RIGHT}. Half A",
+        "(every other set by name) was there to choose the score on, half B was held out. AUC: chance that a right labelling scores",
         "above a wrong one.",
         "",
     ]
@@ -105,7 +105,7 @@ def _chosen(halves: dict[str, list[Row]]) -> list[str]:
         rival = max(other, key=lambda score: other[score])
         theirs = auc(column(halves["B"], tool, rival), errors(halves["B"], tool) < RIGHT)
         lines.append(
-            f"- {tool}: of ours, {best} (A {by[best]:.2f}) has {held:.2f} on B; of the others, {rival} (A {other[rival]:.2f}) "
+            f"- {tool}: of ours, {best} (A {by[best]:.2f}) has {held:.2f} on B; of others, {rival} (A {other[rival]:.2f}) "
             f"has {theirs:.2f} on B."
         )
     return [*lines, ""]

@@ -1,7 +1,7 @@
 """Fermat distances: paths through dense regions are short.
 
-With squared distances D, an edge costs D^(p/2), and two points are as far apart as the cheapest path between them is long. With
-p = 1 that is the Euclidean distance; the larger p, the more many short steps are preferred to a few long ones.
+With squared distances D, an edge costs D^(p/2), and two points are as far apart as the cheapest path between them is long.
+With p = 1 that is the Euclidean distance; the larger p, the more many short steps are preferred to a few long ones.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def fermat_distances(X: Any, power: float = 2.0, *, n_neighbors: int = 15) -> Ma
     distances = pdist(distinct / unit)
     direct = squareform(np.maximum(distances**power, _LEAST))  # zero would mean no edge
     paths = dijkstra(_edges(squareform(distances), direct, min(n_neighbors, m - 1)), directed=False)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         P = np.minimum(np.minimum(paths, paths.T), direct) * unit**power
     if not np.isfinite(P).all():
         raise InputError(

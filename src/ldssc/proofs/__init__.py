@@ -3,7 +3,7 @@
 from ldssc.proofs.answers import Relaxation, RelaxationCertificate
 from ldssc.proofs.labels import OBJECTIVES, certify_labels
 from ldssc.proofs.relaxation import relax
-from ldssc.proofs.trust import Trust, trust
+from ldssc.proofs.tightness import Trust, trust
 from ldssc.proofs.verdict import LabelProof
 
 __all__ = [

@@ -30,7 +30,7 @@ BELIEVE, DOUBT = 0.95, 0.90
 #: Points, above which samples are looked at.
 WHOLE = 1000
 _SAMPLE, _SAMPLES = 500, 5
-_TINY = 0.1  # of the mean size: a smaller group is no group
+_TINY = 0.1  # of the mean size: a smaller group is no group, nor is a single point
 _LOSS = 0.05  # of the points, at most, are left out
 _ROUNDS = 5
 _TOL, _MAX_ITER = 1e-3, 600
@@ -208,7 +208,7 @@ def _look(X: Matrix, k: int, codes: Codes | None) -> _Look:
     for _ in range(_ROUNDS):
         value, found = _solve(points[kept], mass[kept], k)
         sizes = np.bincount(found, mass[kept], minlength=k)
-        tiny = np.isin(found, np.flatnonzero(sizes < _TINY * mass[kept].sum() / k))
+        tiny = np.isin(found, np.flatnonzero(sizes < max(_TINY * mass[kept].sum() / k, 1.5)))
         gone = float(mass[~kept].sum() + mass[kept][tiny].sum())
         if not tiny.any() or gone > _LOSS * mass.sum() or kept.sum() - tiny.sum() <= k:
             break
