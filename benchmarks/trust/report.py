@@ -53,9 +53,9 @@ def write(everything: list[Row], out: Path) -> None:
     lines = [
         "# Does a score foretell that labels are right?",
         "",
-        f"{len(rows)} data sets, at most 300 points of each, standardised, k given. Right: error below {RIGHT}. Half A",
-        "(every other set by name) was there to choose the score on, half B was held out. AUC: chance that a right labelling scores",
-        "above a wrong one.",
+        f"{len(rows)} data sets, at most 300 points of each, standardised, k given. Right: error below {RIGHT}.",
+        "Half A (every other set by name) was there to choose the score on, half B was held out. AUC: chance that a right",
+        "labelling scores above a wrong one.",
         "",
     ]
     for tool in TOOLS:

@@ -46,8 +46,6 @@ def test_no_partition_costs_less_than_any_of_the_bounds(seed: int, kind: str, n:
     if isinstance(problem, objectives.KMeans):
         assert cheap.thin_bound(problem, codes) <= floor
         assert problem.principal(k) <= floor
-        if seed % 8 == 0:  # slow
-            assert large.merged_bound(problem, k, math.inf, math.inf, micro=n - 1)[0] <= floor
     proof = ldssc.certify_labels([f"group {c}" for c in codes], data, kind, sample_weight=w)
     assert proof.bound <= floor
     assert proof.cost == pytest.approx(problem.cost(codes))
@@ -159,11 +157,30 @@ def test_many_points_get_a_rigorous_bound() -> None:
     assert proof.bound <= best
 
 
+@settings(max_examples=60)
+@given(seed=st.integers(0, 2**32 - 1), weighted=st.booleans())
+def test_no_partition_costs_less_than_a_bound_from_merged_points(seed: int, weighted: bool) -> None:
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(5, 9)), int(rng.integers(2, 4))
+    X = rng.normal(size=(n, int(rng.integers(1, 3)))) + rng.choice([0, 6]) * rng.integers(0, 3, size=(n, 1))
+    w = rng.choice([1.0, 2.0, 5.0], size=n) if weighted else np.ones(n)
+    group = np.unique(rng.integers(0, n, size=n) if rng.random() < 0.5 else np.arange(n) // 2, return_inverse=True)[1]
+    bound, _ = large.merged_bound(objectives.KMeans(X, w), k, group.astype(np.int64), math.inf)
+    costs = all_costs("kmeans", X - X.mean(axis=0), w, k)
+    assert bound <= costs.min() + 1e-11 * costs.max()
+
+
+def test_merging_what_belongs_apart_proves_nothing() -> None:
+    X = np.array([[0.0], [10], [0], [10]])  # the best partition costs nothing, that of the centres does
+    bound, _ = large.merged_bound(objectives.KMeans(X), 2, np.array([0, 0, 1, 2]), math.inf)
+    assert bound == pytest.approx(0, abs=1e-9)
+
+
 def test_merged_points_prove_where_there_are_few_dimensions() -> None:
     X, _ = make_blobs(1500, 2, centers=4, cluster_std=2.0, random_state=0)
     problem = objectives.KMeans(X)
     best = Lloyd(4, n_init=3, random_state=0).fit(X).inertia_
-    bound, how = large.merged_bound(problem, 4, best, math.inf, micro=200)
+    bound, how = large.merged_bound(problem, 4, large.micro_clusters(problem, 200), math.inf)
     assert 0.5 * best < bound <= best
     assert "micro-clusters" in how
 

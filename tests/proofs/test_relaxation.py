@@ -167,19 +167,20 @@ def test_a_conic_solver_finds_the_same_optimum(k: int) -> None:
 
 def test_the_feasible_value_is_that_of_a_feasible_matrix() -> None:
     rng = np.random.default_rng(8)
-    s = rng.uniform(0.5, 2, 12)
+    s = rng.uniform(0.5, 2, 7)
     e = s / np.linalg.norm(s)
-    L = rng.normal(size=(12, 2)) / 5
-    L -= np.outer(e, e @ L)
-    factor = np.column_stack([e, L * np.sqrt(2 / np.sum(L**2))])
-    A = gram(rng.normal(size=(12, 3)))
-    unit = feasible_value(np.diag(s), factor, s, 3)  # linear in A: probe with a few
-    assert feasible_value(np.eye(12), factor, s, 3) == pytest.approx(3)
-    assert feasible_value(np.outer(s, s), factor, s, 3) == pytest.approx(
-        (s @ s) ** 2 / (s @ s) * 1.0 * (s @ s) / (s @ s)
-    )
-    assert unit > 0
-    assert feasible_value(A, factor, s, 3) <= ldssc.relax(A / np.outer(s, s), 3, weights=s**2).certificate.bound
+    for trial in range(60):
+        L = rng.normal(size=(7, 1 + trial % 4))
+        L -= np.outer(e, e @ L)
+        factor = np.column_stack([e, L * np.sqrt(2 / np.sum(L**2))])
+        assert (factor @ factor.T).min() < -0.01
+        units = np.eye(7)
+        probe = [[np.outer(units[i], units[j]) + np.outer(units[j], units[i]) for j in range(7)] for i in range(7)]
+        G = np.array([[feasible_value(A, factor, s, 3) / 2 for A in row] for row in probe])  # it is linear in A
+        np.testing.assert_allclose(G @ s, s, atol=1e-9)
+        assert np.trace(G) == pytest.approx(3)
+        assert G.min() >= -1e-12
+        assert np.linalg.eigvalsh(G)[0] >= -1e-12
 
 
 @settings(max_examples=30)

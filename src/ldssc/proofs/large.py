@@ -17,7 +17,6 @@ import time
 import warnings
 
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg as la
 from sklearn.cluster import KMeans as Lloyd
 from sklearn.cluster import MiniBatchKMeans
@@ -51,9 +50,12 @@ def large_bound(problem: KMeans, codes: Codes, quick: float, tol: float, deadlin
         if other > found.bound:
             found = found._replace(bound=other)
     if min(cost, best_cost) - found.bound > tol * best_cost and time.perf_counter() < deadline:
-        merged, how = merged_bound(problem, int(codes.max()) + 1, best_cost, deadline)
-        if merged > found.bound:
-            found = found._replace(bound=merged, method=how)
+        k = int(codes.max()) + 1
+        group = micro_clusters(problem, max(MICRO, 4 * k))
+        if float(within(problem.X, group, problem.weights).sum()) <= _WORTH * best_cost:
+            merged, how = merged_bound(problem, k, group, deadline)
+            if merged > found.bound:
+                found = found._replace(bound=merged, method=how)
     if time.perf_counter() < deadline:
         found = found._replace(estimate=sampled_estimate(problem, int(codes.max()) + 1, deadline))
     return found
@@ -73,14 +75,11 @@ def _polished(problem: KMeans, codes: Codes) -> Codes:
     return found if len(np.unique(found)) == k and problem.cost(found) < problem.cost(codes) else codes
 
 
-def merged_bound(problem: KMeans, k: int, cost: float, deadline: float, micro: int = MICRO) -> tuple[float, str]:
-    """(26), and (24) with the repeated multiplier: the larger of them, and its name."""
+def merged_bound(problem: KMeans, k: int, group: Codes, deadline: float) -> tuple[float, str]:
+    """(26) for points merged into these groups, and (24) with the repeated multiplier: the larger of them, and its name."""
     d = problem.X.shape[1]
     w = np.ones(len(problem)) if problem.weights is None else problem.weights
-    group = _micro_clusters(problem.X, w, max(micro, 4 * k))
     inside = float(within(problem.X, group, problem.weights).sum())
-    if inside > _WORTH * cost:
-        return -math.inf, ""
     mass = np.asarray(np.bincount(group, w), dtype=np.float64)
     centres = np.zeros((len(mass), d))
     np.add.at(centres, group, problem.X * w[:, None])
@@ -105,11 +104,12 @@ def merged_bound(problem: KMeans, k: int, cost: float, deadline: float, micro: i
     return second, f"{where}, its multiplier repeated for the points in the bound (24)"
 
 
-def _micro_clusters(X: Matrix, w: npt.NDArray[np.float64], micro: int) -> Codes:
+def micro_clusters(problem: KMeans, count: int) -> Codes:
+    """Points merged with their neighbours, by k-means of a few rounds."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = MiniBatchKMeans(min(micro, len(X)), n_init=1, random_state=0, batch_size=4096, max_iter=10)
-        labels = model.fit(X, sample_weight=w).predict(X)
+        model = MiniBatchKMeans(min(count, len(problem)), n_init=1, random_state=0, batch_size=4096, max_iter=10)
+        labels = model.fit(problem.X, sample_weight=problem.weights).predict(problem.X)
     return np.unique(labels, return_inverse=True)[1].ravel().astype(np.int64)
 
 
