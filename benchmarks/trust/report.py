@@ -84,7 +84,8 @@ def _auc_table(halves: dict[str, list[Row]], tool: str) -> list[str]:
             auc(column(rows, tool, score), errors(rows, tool) < RIGHT) for rows in (halves["A"], halves["B"], both)
         ]
         low, high = interval(column(both, tool, score), errors(both, tool) < RIGHT)
-        rank = float(spearmanr(column(both, tool, score), errors(both, tool)).statistic)
+        value = column(both, tool, score)
+        rank = float(spearmanr(value, errors(both, tool)).statistic) if np.ptp(value) > 0 else float("nan")
         lines.append(
             f"| {score} | {cells[0]:.2f} | {cells[1]:.2f} | {cells[2]:.2f} | {low:.2f}-{high:.2f} | {rank:.2f} |"
         )

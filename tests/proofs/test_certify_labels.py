@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from test_bounds import KINDS, draw, pose
 
 import ldssc
 from ldssc.proofs import cheap, labels, large, objectives
+from ldssc.proofs.bounds import partition_bound
 
 
 def blobs(spread: float, n: int = 90, k: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -192,6 +194,29 @@ def test_a_run_out_of_time_still_proves_something() -> None:
     full, short = ldssc.certify_labels(codes, X), ldssc.certify_labels(codes, X, time_limit=1e-3)
     assert 0 < short.bound <= full.bound * 1.01
     assert full.better_labels is not None
+
+
+def test_an_interrupted_proof_keeps_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = make_blobs(3000, 4, centers=4, cluster_std=4.0, random_state=1)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(large, "micro_clusters", interrupt)
+    proof = ldssc.certify_labels(y, X)
+    assert 0.5 * proof.cost < proof.bound < proof.cost
+    assert proof.estimate is None
+    monkeypatch.setattr("ldssc.proofs.loop.partition_bound", interrupt_once(monkeypatch))
+    small = ldssc.certify_labels(y[:200], X[:200])
+    assert 0 < small.bound <= small.cost
+
+
+def interrupt_once(monkeypatch: pytest.MonkeyPatch) -> Callable[..., float]:
+    def raising(*_: object, **__: object) -> float:
+        monkeypatch.setattr("ldssc.proofs.loop.partition_bound", partition_bound)
+        raise KeyboardInterrupt
+
+    return raising
 
 
 def test_trivial_partitions() -> None:

@@ -12,9 +12,11 @@ repeated for the points, in (24) for the points themselves.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 import warnings
+from collections.abc import Iterator
 
 import numpy as np
 import scipy.linalg as la
@@ -30,6 +32,7 @@ from ldssc.proofs.found import Found
 from ldssc.proofs.loop import RelaxationRun
 from ldssc.proofs.objectives import KMeans, within
 from ldssc.proofs.rounding import Codes
+from ldssc.solvers.records import Status
 from ldssc.validation import Matrix
 
 MICRO = 500
@@ -39,26 +42,33 @@ _LLOYD = 30
 
 
 def large_bound(problem: KMeans, codes: Codes, quick: float, tol: float, deadline: float) -> Found:
-    """The best of the three bounds, and the estimate, as far as the time goes."""
-    cost = problem.cost(codes)
-    best = _polished(problem, codes)
-    best_cost = problem.cost(best)
+    """The best of the three bounds, and the estimate, as far as the time goes; Ctrl-C keeps what has been found."""
     found = Found(quick, "the bound (24) with the rank-one multiplier (25) of the labels")
-    if best_cost < cost * (1 - 1e-3 * tol):
+    with contextlib.suppress(KeyboardInterrupt):
+        for step in _steps(problem, codes, found, tol, deadline):
+            found = step
+    return found
+
+
+def _steps(problem: KMeans, codes: Codes, found: Found, tol: float, deadline: float) -> Iterator[Found]:
+    """What has been found, after each step that improves on it."""
+    k = int(codes.max()) + 1
+    best = _polished(problem, codes)
+    cost = problem.cost(best)
+    if cost < problem.cost(codes) * (1 - 1e-3 * tol):
         found = found._replace(labels=best)
-        other = thin_bound(problem, best)
-        if other > found.bound:
-            found = found._replace(bound=other)
-    if min(cost, best_cost) - found.bound > tol * best_cost and time.perf_counter() < deadline:
-        k = int(codes.max()) + 1
+        yield found
+        found = found._replace(bound=max(found.bound, thin_bound(problem, best)))
+        yield found
+    if cost - found.bound > tol * cost and time.perf_counter() < deadline:
         group = micro_clusters(problem, max(MICRO, 4 * k))
-        if float(within(problem.X, group, problem.weights).sum()) <= _WORTH * best_cost:
+        if float(within(problem.X, group, problem.weights).sum()) <= _WORTH * cost:
             merged, how = merged_bound(problem, k, group, deadline)
             if merged > found.bound:
                 found = found._replace(bound=merged, method=how)
+                yield found
     if time.perf_counter() < deadline:
-        found = found._replace(estimate=sampled_estimate(problem, int(codes.max()) + 1, deadline))
-    return found
+        yield found._replace(estimate=sampled_estimate(problem, k, deadline))
 
 
 def _polished(problem: KMeans, codes: Codes) -> Codes:
@@ -141,6 +151,7 @@ def sampled_estimate(problem: KMeans, k: int, deadline: float) -> float | None:
         rows = rng.choice(n, size, replace=True, p=w / w.sum())
         part = KMeans(problem.X[rows])
         run = RelaxationRun(Problem(part.A, None, float(k)), 1e-3, time_limit=max(deadline - time.perf_counter(), 1e-3))
-        run.solve()
+        if run.solve().status is Status.STOPPED:
+            break
         found.append(part.lower(run.bound, k) * float(w.sum()) / size)
     return float(np.mean(found)) if found else None

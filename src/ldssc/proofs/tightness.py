@@ -23,6 +23,7 @@ from ldssc.labels import as_random_state
 from ldssc.metrics import error_rate, label_codes
 from ldssc.proofs.relaxation import relax
 from ldssc.proofs.rounding import Codes, round_factor
+from ldssc.solvers.records import Status
 from ldssc.validation import Matrix, Vector, as_matrix, check_count
 
 #: From this value on the study found the partition right within a tenth; below the second, hardly ever (benchmarks/trust).
@@ -226,6 +227,8 @@ def _solve(points: Matrix, mass: Vector, k: int) -> tuple[float, Codes]:
     mean = float((mass @ P @ mass) / mass.sum() ** 2)
     weights = None if (mass == 1).all() else mass
     answer = relax(-P / mean, k, weights=weights, tol=_TOL, max_iter=_MAX_ITER)
+    if answer.status is Status.STOPPED:  # Ctrl-C ends one relaxation, and here is meant for all of them
+        raise KeyboardInterrupt
     s = np.sqrt(mass)
     found = (
         answer.labels
