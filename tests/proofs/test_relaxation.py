@@ -222,7 +222,7 @@ def test_a_stopped_run_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
 def test_every_end_leaves_a_valid_bound() -> None:
     X, _ = cloud(150, 4, 8.0)
     A = gram(X)
-    exact = ldssc.relax(A, 4, tol=1e-5).certificate
+    exact = ldssc.relax(A, 4, tol=1e-4).certificate
     called = []
 
     def interrupt(record: ldssc.Record) -> bool:
@@ -239,7 +239,7 @@ def test_every_end_leaves_a_valid_bound() -> None:
     assert called
     for end in ends:
         assert end.certificate.bound >= exact.feasible_value
-        assert end.certificate.bound >= exact.bound * (1 - 1e-4)
+        assert end.certificate.bound >= exact.bound * (1 - 2e-4)
         assert len(end.history) >= 1
         assert end.history[-1].dual == end.certificate.bound
 

@@ -101,35 +101,42 @@ def _prove(C: Matrix, m: int, s: Vector | None, pairs: Pairs, clip: bool, attemp
     rise = np.maximum(pairs.values[:m] - theta, 0)
     V = pairs.vectors[:, :m]
     lengths = np.einsum("ij,ij->j", V, V)
-    M = gram(V * np.sqrt(rise))
-    size = float(la.norm(C)) + float(la.norm(M))
-    M -= C
+    raised = V * np.sqrt(rise)
+    size = float(la.norm(C)) + float(rise @ lengths)
     residual = C @ V - V * pairs.values[:m]
+    u, sigma = np.zeros(n), 0.0
     if s is not None:
         u = -row_shift(C, s) + s / (2 * (s @ s))  # as in `center`
         sigma = max(0.0, 1 + size - theta) / float(s @ s)
-        for rows in slices(n):
-            M[rows] += u[rows, None] * s + s[rows, None] * u
-            M[rows] += sigma * (s[rows, None] * s)
         size += 2 * float(la.norm(u) * la.norm(s)) + sigma * float(s @ s)
         residual -= np.outer(s, s @ residual) / (s @ s)
-    # rounding of every entry of M, as a bound on its norm
+    # rounding of every entry of the matrix of (24a), as a bound on its norm
     noise = 8 * EPS * (size + abs(theta) * math.sqrt(n)) + EPS * (m + 4) * float(rise @ lengths)
     slack = float(la.norm(residual)) / 2 + 8 * EPS * math.sqrt(n) * (size + abs(theta))
-    diagonal = M.diagonal().copy()
     for _ in range(attempts):
-        M.flat[:: n + 1] = diagonal + (theta + slack)
+        M = _rest(C, raised, s, u, sigma)
+        M.flat[:: n + 1] += theta + slack
         trace = float(np.abs(M.diagonal()).sum())
         if _is_definite(M):
             level = theta + slack + noise + 8 * EPS * math.sqrt(n) * slack + (n + 2) * EPS * trace
             return m * level + float(rise @ lengths) * (1 + (n + 4) * EPS)
-        _mirror(M)
         slack *= 4
     return None
 
 
+def _rest(C: Matrix, raised: Matrix, s: Vector | None, u: Vector, sigma: float) -> Matrix:
+    """Y + usᵀ + suᵀ + σssᵀ − C."""
+    M = gram(raised)
+    for rows in slices(len(C)):
+        M[rows] -= C[rows]
+        if s is not None:
+            M[rows] += u[rows, None] * s + s[rows, None] * u
+            M[rows] += sigma * (s[rows, None] * s)
+    return M
+
+
 def _is_definite(M: Matrix) -> bool:
-    """Whether a Cholesky factorisation runs to its end; it goes into the upper triangle, and overwrites the diagonal."""
+    """Whether a Cholesky factorisation runs to its end; M is overwritten."""
     try:
         factor, _ = la.cho_factor(M.T, lower=True, overwrite_a=True, check_finite=False)
     except la.LinAlgError:
@@ -144,14 +151,6 @@ def is_semidefinite(K: Matrix) -> float | None:
     delta = 8 * (n + 2) * EPS * max(float(np.abs(K.diagonal()).sum()), float(np.abs(K).max()))
     M.flat[:: n + 1] += delta
     return 2 * delta if _is_definite(M) or delta == 0 else None
-
-
-def _mirror(M: Matrix) -> None:
-    """The upper triangle from the lower one."""
-    for rows in slices(len(M)):
-        M[rows, rows.stop :] = M[rows.stop :, rows].T
-        corner = M[rows, rows]
-        corner[:] = np.tril(corner) + np.tril(corner, -1).T
 
 
 def slices(n: int, entries: int = 1 << 16) -> Iterator[slice]:
