@@ -234,6 +234,14 @@ def test_trivial_partitions() -> None:
     assert "only 2 distinct points for 3 clusters" in few.sentence
 
 
+@pytest.mark.parametrize("kind", ["kernel", "normalized-cut"])
+def test_distances_are_recognised(kind: str) -> None:
+    X, y = blobs(2.0, n=12)
+    D = np.linalg.norm(X[:, None] - X[None], axis=2)
+    assert "as distances are" in ldssc.certify_labels(y, D, kind).sentence
+    assert "as distances are" not in ldssc.certify_labels(y, np.exp(-D), kind).sentence
+
+
 def test_an_indefinite_kernel_is_said() -> None:
     rng = np.random.default_rng(1)
     B = rng.normal(size=(8, 8))

@@ -21,7 +21,7 @@ class RelaxationCertificate:
     Proven: no feasible G, and so no partition into k groups, has ⟨A, G⟩ above `bound` (24). Measured: `value` = ⟨A, G⟩, and
     the largest violation of each constraint, `row_sum`, `negativity` and `trace`; G is semidefinite because it is a product
     of a matrix with its transpose, so `indefiniteness` is zero. `violation` = ‖max(−G, 0)‖/‖G‖. `feasible_value` belongs to a
-    matrix near G that violates nothing: the optimum of (22) lies between it and `bound`.
+    matrix near G that violates nothing, G repaired or a partition: the optimum of (22) lies between it and `bound`.
     """
 
     row_sum: float

@@ -22,7 +22,7 @@ import numpy.typing as npt
 import scipy.linalg as la
 
 from ldssc.accurate import EPS, LONG_EPS, rounding
-from ldssc.projections import gram, ones_of, row_shift
+from ldssc.projections import ones_of, row_shift
 from ldssc.proofs.subspace import Pairs, Subspace, all_pairs
 from ldssc.validation import Matrix, Vector
 
@@ -32,16 +32,22 @@ _BLOCK = 1 << 20  # entries converted at a time
 
 
 def partition_bound(
-    C: Matrix, k: int, s: Vector | None = None, pairs: Pairs | None = None, *, clip: bool = False
+    C: Matrix,
+    k: int,
+    s: Vector | None = None,
+    pairs: Pairs | None = None,
+    *,
+    clip: bool = False,
+    overwrite: bool = False,
 ) -> float:
     """An upper bound on ⟨A, G_W⟩ for every partition into k groups and every A ≤ C (24).
 
     C is symmetric to the last bit. `pairs` may hold approximations of the leading eigenpairs of PCP on the complement of s,
     at least k of them: they make the bound sharp or blunt, never wrong. With `clip` negative eigenvalues count as zero: the
-    bound then holds for every G ⪰ 0 with G ⪯ I, Gs = s and a trace of at most k.
+    bound then holds for every G ⪰ 0 with G ⪯ I, Gs = s and a trace of at most k. `overwrite` saves a copy of C.
     """
     first, error = mean_form(C, s)
-    rest = largest_sum(C, k - 1, s, pairs, clip=clip)
+    rest = largest_sum(C, k - 1, s, pairs, clip=clip, overwrite=overwrite)
     return _up(first + rest, error)
 
 
@@ -59,7 +65,14 @@ def mean_form(C: Matrix, s: Vector | None = None) -> tuple[float, float]:
 
 
 def largest_sum(
-    C: Matrix, m: int, s: Vector | None = None, pairs: Pairs | None = None, *, whole: bool = False, clip: bool = False
+    C: Matrix,
+    m: int,
+    s: Vector | None = None,
+    pairs: Pairs | None = None,
+    *,
+    whole: bool = False,
+    clip: bool = False,
+    overwrite: bool = False,
 ) -> float:
     """An upper bound on the sum of the m largest eigenvalues of PCP on the complement of s (24a).
 
@@ -71,7 +84,7 @@ def largest_sum(
     if m <= 0 or largest == 0:
         return 0.0
     unit = 2.0 ** math.frexp(largest)[1]  # a power of two: dividing by it rounds nothing
-    C = C / unit
+    C = np.divide(C, unit, out=C if overwrite else None)
     pairs = None if pairs is None or len(pairs.values) < m else Pairs(pairs.values / unit, pairs.vectors)
     weight = None if whole else ones_of(C, s)
     if weight is not None and (extreme := float(weight.max())) > 0:
@@ -126,7 +139,7 @@ def _prove(C: Matrix, m: int, s: Vector | None, pairs: Pairs, clip: bool, attemp
 
 def _rest(C: Matrix, raised: Matrix, s: Vector | None, u: Vector, sigma: float) -> Matrix:
     """Y + usᵀ + suᵀ + σssᵀ − C."""
-    M = gram(raised)
+    M = raised @ raised.T
     for rows in slices(len(C)):
         M[rows] -= C[rows]
         if s is not None:
@@ -136,7 +149,7 @@ def _rest(C: Matrix, raised: Matrix, s: Vector | None, u: Vector, sigma: float) 
 
 
 def _is_definite(M: Matrix) -> bool:
-    """Whether a Cholesky factorisation runs to its end; M is overwritten."""
+    """Whether a Cholesky factorisation of one triangle of M runs to its end; M is overwritten."""
     try:
         factor, _ = la.cho_factor(M.T, lower=True, overwrite_a=True, check_finite=False)
     except la.LinAlgError:

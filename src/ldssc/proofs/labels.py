@@ -133,6 +133,11 @@ def _pose(objective: str, points: _Points) -> tuple[Objective, list[str]]:
             )
         return _checked_points(points), notes
     require_relaxation(len(points.codes))
+    off = points.data[~np.eye(len(points.data), dtype=bool)]
+    if len(off) > 2 and not points.data.diagonal().any() and off.min() > 0:
+        notes.append(
+            "The matrix is zero on its diagonal and positive elsewhere, as distances are; it should be affinities."
+        )
     if objective == "normalized-cut":
         return Cut(check_cut(points.data), points.weights), notes
     K = check_affinity(points.data, "the kernel matrix")

@@ -126,7 +126,7 @@ class RelaxationRun(Run):
         Q = at.Q
         C = self.problem.A + Q
         pairs = self._leading(C, at)
-        bound = partition_bound(C, self.k, s, pairs)
+        bound = partition_bound(C, self.k, s, pairs, overwrite=True)
         if bound < self.bound:
             self._take(bound, Q, pairs)
         del C
@@ -188,7 +188,7 @@ class RelaxationRun(Run):
             near = fit_multiplier(self._Q, targets(sums, codes, s, theta), codes, s)
             C = A + near
             pairs = self._leading(C, at)
-            bound = partition_bound(C, self.k, self.problem.s, pairs)
+            bound = partition_bound(C, self.k, self.problem.s, pairs, overwrite=True)
             if bound < self.bound:
                 self._take(bound, near, pairs)
 
@@ -227,9 +227,17 @@ class RelaxationRun(Run):
             trace=abs(float(np.sum(factor * factor)) - self.k),
             violation=norm / float(la.norm(factor.T @ factor)),
             value=self._value(factor),
-            feasible_value=self._value(factor) if self.exact else feasible_value(self.problem.A, factor, s, self.k),
+            feasible_value=self._feasible(factor, s),
             bound=self.bound,
         )
+
+    def _feasible(self, factor: Matrix, s: Vector) -> float:
+        """The better of two feasible matrices: G repaired, and the best partition near it."""
+        if self.exact:
+            return self._value(factor)
+        if self.best_labels is None and (codes := round_factor(factor, s, self.k)) is not None:
+            self.best_labels, self.best_value = improve(lambda S: self.problem.A @ S, codes, s)
+        return max(feasible_value(self.problem.A, factor, s, self.k), self.best_value)
 
 
 def feasible_value(A: Matrix, factor: Matrix, s: Vector, k: int) -> float:
