@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as la
 
-from ldssc.projections import _threshold as threshold  # the θ of (20)
 from ldssc.proofs.bounds import slices
 from ldssc.proofs.subspace import Subspace
 from ldssc.validation import Matrix, Vector
@@ -66,14 +65,14 @@ class Splitting:
             np.abs(self.V[rows], out=self._B[rows])
             self._B[rows] += self.A[rows] * (1 / self.rho)
         pairs = self._subspace.leading(self._B, self._wanted, _INEXACT)
-        theta = threshold(pairs.values[::-1], self.k - 1.0)
+        theta = threshold(pairs.values, self.k - 1)
         rise = pairs.values - theta
         keep = rise > 0
         self.L = pairs.vectors[:, keep] * np.sqrt(rise[keep])
         self._move(measure)
 
     def _wanted(self, values: Vector) -> int:
-        return int((values > threshold(values[::-1], self.k - 1.0)).sum())
+        return int((values > threshold(values, self.k - 1)).sum())
 
     def _move(self, measure: bool) -> None:
         L = self.factor()
@@ -138,3 +137,11 @@ class Splitting:
             squares += float(np.square(G).sum())
             lowest = min(lowest, float(G.min()))
         return squares**0.5, 0.0 - lowest
+
+
+def threshold(values: Vector, total: float) -> float:
+    """The θ of (20) with Σ (λ − θ)₊ = total, from the leading eigenvalues, descending, as far as they are known."""
+    if not len(values):
+        return 0.0
+    thetas = (np.cumsum(values) - total) / np.arange(1, len(values) + 1)
+    return float(thetas[np.flatnonzero(values >= thetas)[-1]])
