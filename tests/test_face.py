@@ -149,7 +149,7 @@ def test_landings_are_feasible_wherever_they_start(K: Array, seed: int) -> None:
 def test_landing_sharpens_a_proof_near_the_solution() -> None:
     """(12b): what costs a root without it costs only itself."""
     K = minus_distances(np.random.default_rng(3), 40)
-    near = project(K, solver="splitting", tol=1e-4)
+    near = project(K, solver="accelerated", tol=1e-3)
     point = Problem(K).close_doubly_stochastic(near.Z)
     before = np.vdot(point.F, point.Q + point.Z)
     landed = list(land_point(Problem(K), point))
@@ -167,7 +167,7 @@ def test_nothing_lands_without_z_or_with_weights_or_a_trace() -> None:
 @pytest.mark.parametrize("solver", ["splitting", "newton", "accelerated"])
 def test_a_bad_landing_changes_nothing(solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Landings are only offered: the proof takes the better one."""
-    K = random(np.random.default_rng(3), 20)
+    K = minus_distances(np.random.default_rng(3), 20)
     monkeypatch.setattr(base, "land_point", lambda *_: [])
     without = project(K, solver=solver, tol=1e-7, max_iter=60)
     calls = []
@@ -179,6 +179,26 @@ def test_a_bad_landing_changes_nothing(solver: str, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(base, "land_point", identity)
     monkeypatch.setattr(base, "_LANDING_RANGE", 1e9)
     monkeypatch.setattr(base, "_LANDING_BELOW", 1e9)
+    result = project(K, solver=solver, tol=1e-7, max_iter=60)
+    assert calls
+    assert result.certificate.distance == without.certificate.distance
+    np.testing.assert_array_equal(result.F, without.F)
+
+
+@pytest.mark.parametrize("solver", ["splitting", "newton"])
+def test_a_bad_polish_changes_nothing(solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where Z is heavy the same holds for the polished matrix."""
+    K = random(np.random.default_rng(3), 20)
+    monkeypatch.setattr(base, "polish", lambda _, F, __: F)
+    without = project(K, solver=solver, tol=1e-7, max_iter=60)
+    calls = []
+
+    def identity(*_: Any) -> Array:
+        calls.append(1)
+        return np.eye(20)
+
+    monkeypatch.setattr(base, "polish", identity)
+    monkeypatch.setattr(base, "_POLISH_RANGE", 1e9)
     result = project(K, solver=solver, tol=1e-7, max_iter=60)
     assert calls
     assert result.certificate.distance == without.certificate.distance

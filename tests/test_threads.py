@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from threading import Barrier
+
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import ldssc
+from ldssc import threads
 from ldssc.solvers import Result, project
 
 
@@ -42,3 +45,18 @@ def test_one_and_two_threads_give_the_same_labels() -> None:
 def test_the_limit_reaches_the_linear_algebra() -> None:
     with threadpool_limits(1):
         assert all(pool["num_threads"] == 1 for pool in threadpool_info() if pool["user_api"] == "blas")
+
+
+def test_work_is_shared_out_within_the_budget_that_blas_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "_SHARED_FROM", 10)
+    for limit in (1, 2):
+        with threadpool_limits(limit, user_api="blas"):
+            assert threads.budget() == limit
+            meeting = Barrier(limit)  # as many at once as the budget says, or nobody gets through
+
+            def work(part: int, meeting: Barrier = meeting) -> int:
+                meeting.wait(timeout=20)
+                return part * part
+
+            assert threads.in_threads(10, work, range(4)) == [0, 1, 4, 9]
+            assert threads.in_threads(9, lambda part: part, range(3)) == [0, 1, 2]

@@ -21,6 +21,8 @@ from ldssc.exceptions import InputError, MissingExtraError, NotEnoughMemoryError
 from ldssc.fermat import fermat_distances
 from ldssc.labels import assign_labels, discretize, kmeans
 from ldssc.metrics import error_rate
+from ldssc.nearest import Projection, nearest_doubly_stochastic
+from ldssc.nearest_proof import ProjectionCertificate
 from ldssc.normalization import normalize
 from ldssc.proofs import LabelProof, Relaxation, Trust, certify_labels, relax, trust
 from ldssc.solvers import Record, Result, Status, project
@@ -35,6 +37,8 @@ __all__ = [
     "LabelProof",
     "MissingExtraError",
     "NotEnoughMemoryError",
+    "Projection",
+    "ProjectionCertificate",
     "Record",
     "Relaxation",
     "Result",
@@ -53,6 +57,7 @@ __all__ = [
     "kmeans",
     "knn_affinity",
     "median_distance",
+    "nearest_doubly_stochastic",
     "normalize",
     "pca",
     "polynomial_affinity",

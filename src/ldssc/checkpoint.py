@@ -196,7 +196,10 @@ def _part(kind: type[_Part], prefix: str, arrays: Arrays, n: int) -> _Part:
         shape = () if name in ("tau", "sigma") else (n,) if name == "u" else (n, n)
         if value.shape != shape or value.dtype != np.float64 or not np.isfinite(value).all():
             raise ValueError(f"{prefix}_{name} is not what was written")
-    if found["Q"].min() < 0 or any(not np.array_equal(found[name], found[name].T) for name in ("Q", "Z")):
+    if kind is State:
+        found.setdefault("Q", None)
+    multipliers = [found[name] for name in ("Q", "Z") if found[name] is not None]
+    if any(not np.array_equal(part, part.T) for part in multipliers) or multipliers[0].min() < 0 < len(multipliers) - 1:
         raise ValueError(f"{prefix}_Q or {prefix}_Z is no multiplier")
-    found |= {name: float(value) for name, value in found.items() if value.ndim == 0}
+    found |= {name: float(value) for name, value in found.items() if value is not None and value.ndim == 0}
     return kind(**found)

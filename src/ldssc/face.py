@@ -16,85 +16,83 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg as la
-from scipy.sparse import csr_matrix
 
+from ldssc.kernels import mend, multiply, outer_products, pair, row_sums, support
 from ldssc.problem import Point, Problem
-from ldssc.projections import Eigh, eigh, project_doubly_stochastic, spread
-from ldssc.validation import Matrix
+from ldssc.projections import Eigh, eigh, project_doubly_stochastic
+from ldssc.validation import Matrix, Vector
 
-Indices = np.ndarray[Any, np.dtype[np.intp]]
+Indices = np.ndarray[Any, np.dtype[Any]]
 
 _CG_STEPS = 80
 _CG_TOLERANCE = 1e-3
-_BLOCK = 10.0  # work of the dense block of the preconditioner, in units of n³
+_BLOCK = 60.0  # work of the dense block of the preconditioner, in units of n³
 
 
 class Face:
     """The space of moves at F. `dtype` is that of the products; the row sums are mended in double precision."""
 
     def __init__(self, F: Matrix, dtype: Any = np.float64) -> None:
-        support = F > 0
-        n = len(F)
-        self.dtype = dtype
-        self.S = support.astype(dtype)
-        counts = support.sum(axis=1).astype(np.float64)
-        self.entries = float(counts.sum() + n) / 2
-        self._J = support.astype(np.float64)
-        self._J.flat[:: n + 1] += counts
-        shifted = self._J.copy()
-        shifted.flat[:: n + 1] += 1e-9 * (1 + counts)  # J is singular on bipartite parts, along what A ignores
-        self._inverse = _inverse(shifted)
-        self._work = np.empty((n, n), dtype)
-        self._sums = np.empty((n, n), dtype)
+        self.n, self.dtype = len(F), dtype
+        self.i, self.j = support(self.n, np.ascontiguousarray(F))
+        self.entries = len(self.i)
+        self.counts = row_sums(self.n, self.i, self.j, np.ones(self.entries))
+        self._tolerance = 1e-13 if dtype == np.float64 else 1e-8
 
-    def mend(self, rows: Matrix) -> Matrix:
-        """v for given row sums; refined once, for the shift."""
-        v = -(self._inverse @ rows)
-        return np.asarray(v - self._inverse @ (rows + self._J @ v))
+    def values(self, Y: Matrix) -> Vector:
+        """The entries of a symmetric Y on the support."""
+        return np.asarray(Y[self.i, self.j])
+
+    def mend(self, y: Vector) -> Vector:
+        """v for the values y on the support, after which the rows sum to zero."""
+        rows = row_sums(self.n, self.i, self.j, y.astype(np.float64, copy=False))
+        return np.asarray(mend(self.n, self.i, self.j, self.counts, rows, self._tolerance))
 
     def project(self, Y: Matrix) -> Matrix:
         """A(Y) for a symmetric Y."""
-        E = np.where(self.S > 0, Y, 0.0)
-        return np.asarray(E + self.S * spread(self.mend(E.sum(axis=1))))
+        y = self.values(Y).astype(np.float64, copy=False)
+        v = self.mend(y)
+        E = np.zeros_like(Y, dtype=np.float64)
+        E[self.i, self.j] = E[self.j, self.i] = y + v[self.i] + v[self.j]
+        return E
+
+    def apply(self, y: Vector, V: Matrix) -> Matrix:
+        """A(Y)V for the Y with these values on the support."""
+        v = self.mend(y).astype(self.dtype, copy=False)
+        return np.asarray(multiply(self.n, self.i, self.j, y, v, V))
 
     def compress(self, T: Matrix, V: Matrix) -> Matrix:
         """A(TVᵀ + VTᵀ)V, n x r, for T and V of this face's type."""
-        np.matmul(T, V.T, out=self._work)
-        Y = np.add(self._work, self._work.T, out=self._sums)
-        Y *= self.S
-        v = -(self._inverse @ Y.sum(axis=1, dtype=np.float64)).astype(self.dtype)
-        correction = np.add(v[:, None], v[None, :], out=self._work)
-        correction *= self.S
-        Y += correction
-        return np.asarray(Y @ V)
+        T, V = np.ascontiguousarray(T), np.ascontiguousarray(V)
+        return self.apply(pair(self.n, self.i, self.j, T, V), V)
+
+    def spread(self, V: Matrix) -> Matrix:
+        """SV, S the 0/1 support."""
+        ones, none = np.ones(self.entries, V.dtype), np.zeros(self.n, V.dtype)
+        return np.asarray(multiply(self.n, self.i, self.j, ones, none, np.ascontiguousarray(V)))
 
     def gram(self, U: Matrix, a: Indices, b: Indices) -> Matrix:
         """G_kl = ⟨A(P_k), P_l⟩ for P_k = u_a u_bᵀ + u_b u_aᵀ, halved where a = b; in single precision where it is large."""
-        i, j = np.nonzero(np.triu(self.S))
-        U = U.astype(np.float32)
-        n, m = len(U), len(a)
-        G, rows = np.zeros((m, m), np.float32), np.zeros((n, m))
-        half = np.where(a == b, np.float32(0.5), np.float32(1.0))
-        height = max(1, n * n // max(m, 1))  # n² entries at a time
-        left, right = U[:, a] * half, U[:, b]
-        for start in range(0, len(i), height):
-            one, two = i[start : start + height], j[start : start + height]
-            B = left[one] * right[two]
-            B += right[one] * left[two]
-            off = (one != two).astype(np.float32)
-            ends = np.concatenate([one, two]), np.tile(np.arange(len(one)), 2)
-            rows += csr_matrix((np.concatenate([np.ones_like(off), off]), ends), (n, len(one))) @ B
-            B *= np.sqrt(1 + off)[:, None]
-            G += B.T @ B
-        return G.astype(np.float64) - 2 * rows.T @ (self._inverse @ rows)
+        U = np.ascontiguousarray(U, np.float32)
+        m = len(a)
+        a, b = a.astype(np.int32), b.astype(np.int32)
+        G, rows = np.zeros((m, m), np.float32, order="F"), np.zeros((self.n, m), np.float32)
+        height = max(1, self.n * self.n // max(m, 1))  # n² entries at a time
+        for start in range(0, self.entries, height):
+            part = slice(start, start + height)
+            B = outer_products(self.n, self.i[part], self.j[part], U, a, b, rows)
+            G = la.blas.ssyrk(1.0, B.T, beta=1.0, c=G, lower=1, overwrite_c=1)
+        root = self._halved_inverse_root(rows)
+        G = la.blas.ssyrk(-2.0, root.T, beta=1.0, c=G, lower=1, overwrite_c=1)
+        return np.asarray(np.tril(G) + np.tril(G, -1).T, np.float64)
 
-
-def _inverse(J: Matrix) -> Matrix:
-    """J⁻¹ of a positive definite J, by its Cholesky factor."""
-    factor, _ = la.lapack.dpotrf(J, lower=1, clean=1)
-    inverse, _ = la.lapack.dpotri(factor, lower=1)
-    inverse = np.tril(inverse)
-    return np.asarray(inverse + np.tril(inverse, -1).T)
+    def _halved_inverse_root(self, rows: Matrix) -> Matrix:
+        """L⁻¹ rows with J = LLᵀ; J is singular on bipartite parts, along what A ignores."""
+        J = np.zeros((self.n, self.n))
+        J[self.i, self.j] = J[self.j, self.i] = 1.0
+        J.flat[:: self.n + 1] += self.counts + 1e-9 * (1 + self.counts)
+        L = la.cholesky(J, lower=True, overwrite_a=True, check_finite=False).astype(np.float32)
+        return np.asarray(la.solve_triangular(L, rows, lower=True, check_finite=False))
 
 
 def pairs_within(r: int, most: int) -> tuple[Indices, Indices]:
@@ -110,7 +108,7 @@ class _Preconditioner:
     def __init__(self, face: Face, V: Matrix) -> None:
         n, r = V.shape
         squares = V * V
-        diagonal = squares.T @ (face.S @ squares)
+        diagonal = squares.T @ face.spread(squares)
         self.diagonal = np.maximum((diagonal + diagonal.T) / 2, 1e-3 * diagonal.max())
         self.factor = None
         if r * (r + 1) / 2 <= np.sqrt(_BLOCK * n**3 / face.entries):
@@ -162,21 +160,24 @@ def move_onto(F: Matrix, V: Matrix, B: Matrix) -> Matrix:
     return face.project((Y + Y.T) / 2)
 
 
-def land(problem: Problem, F: Matrix, Z: Matrix, eigh: Eigh = eigh, loops: int = 2) -> Iterator[Matrix]:
+def land(problem: Problem, F: Matrix, Z: Matrix, eigh: Eigh = eigh, loops: int = 3) -> Iterator[Matrix]:
     """Feasible matrices near F that are nearly orthogonal to Z (12b), one a loop: candidates for a proof, no more.
 
     F is on the D side, unmended. V holds the eigenvectors of Z − F above zero: the range of Z, and the directions in which F
-    is slightly negative. Entries that a move makes negative are projected away, so that the next loop meets the new support.
+    is slightly negative; after the first move as many of the lowest of F itself, without which FV = 0 holds to first order
+    only. Entries that a move makes negative are projected away, so that the next loop meets the new support.
     """
-    for _ in range(loops):
-        w, U = eigh(Z - F)
-        V = U[:, w > 0]
-        if not 0 < V.shape[1] < 0.95 * len(F):
-            break
+    w, U = eigh(Z - F)
+    V = U[:, w > 0]
+    r = V.shape[1]
+    for loop in range(loops if 0 < r < 0.95 * len(F) else 0):
+        if loop:
+            V = eigh(F)[1][:, :r]
         B = -(V.T @ F @ V)
-        F = F + move_onto(F, V, (B + B.T) / 2)
-        if not np.isfinite(F).all():
+        E = move_onto(F, V, (B + B.T) / 2)
+        if not float(la.norm(E)) <= float(la.norm(F)):
             break
+        F = F + E
         if F.min() < 0:
             F = project_doubly_stochastic(F).F
         yield problem.make_feasible(F)

@@ -28,7 +28,10 @@ from ldssc.projections import (
     spread,
     uniform,
 )
+from ldssc.spectrum import cholesky_margin, lowest_eigenvalue_bound
 from ldssc.validation import Matrix, Vector
+
+_CHOLESKY = 2000  # rows, from which a factorisation is much cheaper than all eigenvalues
 
 
 class Point(NamedTuple):
@@ -54,7 +57,7 @@ class Problem:
     unit: float = 1.0
 
     def __len__(self) -> int:
-        return len(self.A)
+        return int(self.A.shape[0])
 
     @property
     def weight(self) -> Vector:
@@ -96,13 +99,19 @@ class Problem:
         constant = 2 * float(self.weight @ u) + tau * (self.trace or 0.0)
         return constant - float(np.vdot(self.A, change) + np.vdot(change, change) / 2)
 
+    def complete(self, Z: Matrix, u: Vector | None = None, tau: float = 0.0) -> Point:
+        """The best point for Z: F = Π_D(A + Z) (6), complementary to its own Q; semidefinite only at the solution."""
+        Q = self.A + Z
+        F, u, _, tau = project_doubly_stochastic(Q, u, self.s, self.trace, tau)
+        Q += spread(u, self.s)
+        Q.flat[:: len(Q) + 1] += tau
+        np.maximum(np.negative(Q, out=Q), 0, out=Q)
+        return Point(F, u, Q, Z, tau)
+
     def close_doubly_stochastic(self, Z: Matrix, u: Vector | None = None, tau: float = 0.0) -> Point:
-        """A feasible point from Z alone: F = Π_D(A + Z) (6), complementary to its own Q, then mended (13)."""
-        B = self.A + Z
-        F, u, _, tau = project_doubly_stochastic(B, u, self.s, self.trace, tau)
-        B = B + spread(u, self.s)
-        B.flat[:: len(B) + 1] += tau
-        return Point(self.make_feasible(F), u, np.maximum(-B, 0), Z, tau)
+        """A feasible point from Z alone: the best point for it, mended (13)."""
+        point = self.complete(Z, u, tau)
+        return point._replace(F=self.make_feasible(point.F))
 
     def close_semidefinite(self, Q: Matrix, eigh: Eigh = eigh) -> Point:
         """A feasible point from Q alone: the projection of A + Q on the semidefinite side (5), (20), then mended (13a)."""
@@ -131,7 +140,7 @@ class Problem:
         before = F
         F = self._true_trace(self._true_rows(F))
         lowest = None if lowest is None else lowest - float(la.norm(F - before))
-        lowest = lowest_eigenvalue(F) if lowest is None else lowest
+        lowest = lowest_to_mend(F) if lowest is None else lowest
         # both decompositions, this one and an auditor's, may be off by the margin; what rows still miss, the diagonal pays
         missing = float(np.abs(row_excess(F, self.s) / self.weight).max())
         if (shortfall := 4 * eigenvalue_margin(n) + missing - lowest) > 0:
@@ -200,6 +209,15 @@ def eigenvalue_margin(n: int) -> float:
 def lowest_eigenvalue(F: Matrix) -> float:
     """The smallest eigenvalue of a symmetric matrix, as computed."""
     return float(eigenvalues(F)[0])
+
+
+def lowest_to_mend(F: Matrix) -> float:
+    """The smallest eigenvalue of F, or a little less: a Cholesky factorisation bounds it where that is near enough."""
+    if len(F) >= _CHOLESKY:
+        bound = lowest_eigenvalue_bound(F)
+        if bound < -30 * cholesky_margin(len(F), float(np.abs(F.diagonal()).sum())):
+            return bound
+    return lowest_eigenvalue(F)
 
 
 def make_rows_exact(F: Matrix, s: Vector | None = None) -> Matrix:

@@ -144,7 +144,7 @@ def test_interrupt_in_the_only_callback_of_a_paper_run_returns_the_answer(solver
 
 
 @ours
-@pytest.mark.parametrize("name", ["close_doubly_stochastic", "close_semidefinite", "prove", "dual_value"])
+@pytest.mark.parametrize("name", ["complete", "close_semidefinite", "prove", "dual_value"])
 @pytest.mark.parametrize("call", [1, 2, 3])
 def test_interrupt_in_the_middle_of_a_proof_returns_an_answer(
     solver: str, name: str, call: int, monkeypatch: pytest.MonkeyPatch
@@ -161,7 +161,8 @@ def test_interrupt_in_the_middle_of_a_proof_returns_an_answer(
 
     monkeypatch.setattr(owner, name, interrupted)
     result = answer(solver=solver, max_iter=60)
-    assert result.status is Status.STOPPED
+    closes_once = solver == "auto" and name == "close_semidefinite"  # at the free exits, and never again
+    assert result.status is (Status.MAX_ITER if closes_once and call > 1 else Status.STOPPED)
     assert_is_an_answer(result)
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ldssc.certificate import pose
+from ldssc.certificate import certify, pose
 from ldssc.checkpoint import Checkpoint, terminable
 from ldssc.exceptions import InputError
+from ldssc.foreign import SINGLE, check_foreign, is_foreign, like, precision
 from ldssc.memory import require_memory
 from ldssc.problem import Problem
 from ldssc.solvers import ld_ssc1, ld_ssc2
@@ -19,6 +22,7 @@ from ldssc.solvers.accelerated import accelerated
 from ldssc.solvers.auto import auto
 from ldssc.solvers.base import Run, Solver, solve
 from ldssc.solvers.conic import conic
+from ldssc.solvers.lean import LeanRun
 from ldssc.solvers.newton import newton
 from ldssc.solvers.records import Record, Result, State, Status
 from ldssc.solvers.splitting import splitting
@@ -36,6 +40,8 @@ SOLVERS: dict[str, tuple[Solver, int]] = {
     "ld-ssc2": (ld_ssc2.ld_ssc2, 50),
     "conic": (conic, 120),
 }
+#: rows, from which `accelerated` proves without decompositions, and the arrays that it then holds
+LEAN_FROM, LEAN_ARRAYS = 2500, 9
 _GENERAL = {"auto", "accelerated", "splitting"}
 _PAPER_ITERATIONS = {"ld-ssc1": ld_ssc1.OUTER, "ld-ssc2": ld_ssc2.ITERATIONS}
 
@@ -54,12 +60,14 @@ def project(
     start: Result | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_interval: float = 60.0,
+    dtype: Any = None,
 ) -> Result:
     """Minimise ½‖F − K‖² over symmetric F with F1 = 1, F ≥ 0, F ⪰ 0 (1), and prove how near the answer is.
 
     Parameters
     ----------
-    K : symmetric matrix, any sign; dense or SciPy sparse.
+    K : symmetric matrix, any sign; dense or SciPy sparse. With solver="accelerated" also an array of PyTorch, CuPy or another
+        library of the array API, on any device that has float64: the answer is of that kind, and on that device.
     solver : "auto", "newton", "splitting", "accelerated", "ld-ssc1" (Algorithm 1), "ld-ssc2" (Algorithm 2) or "conic"
         (CVXPY with Clarabel or SCS).
     tol : proven relative distance ‖F − F*‖/‖F‖ at which to stop.
@@ -75,6 +83,8 @@ def project(
         from it: counts and seconds continue, `time_limit` is for what follows, `start` is not looked at. SIGTERM then ends
         the run as Ctrl-C does. The file is refused, not overwritten, if it belongs to anything else.
     checkpoint_interval : seconds between two writes.
+    dtype : float32 for an answer in single precision, with a certificate of just those arrays, which says what that costs;
+        otherwise the answer is float64, whatever K is.
 
     Returns
     -------
@@ -98,11 +108,20 @@ def project(
         )
     if start is not None and (paper or solver == "conic"):
         raise InputError(f"{'paper=True' if paper else f'solver {solver!r}'} takes no start; leave start out")
-    problem = pose(K, weights, trace)
-    n = len(problem)
+    in_single = precision(dtype) == SINGLE
+    foreign = solver == "accelerated" and is_foreign(K)
+    if foreign and not (weights is None and trace is None and checkpoint is None):
+        raise InputError("weights, trace and checkpoint are for NumPy arrays; pass np.asarray(K), or leave them out")
+    problem = Problem(check_foreign(K)) if foreign else pose(K, weights, trace)
+    n = problem.A.shape[0]
     function, arrays = SOLVERS[solver]
-    require_memory(8.0 * arrays * n**2, f"solver {solver!r} at n = {n}", _remedy(solver))
-    run = Run(
+    plain = weights is None and trace is None
+    lean = solver == "accelerated" and plain and (foreign or in_single or n >= LEAN_FROM)
+    arrays = LEAN_ARRAYS if lean else arrays
+    if not foreign:
+        require_memory(8.0 * arrays * n**2, f"solver {solver!r} at n = {n}", _remedy(solver))
+    make = partial(LeanRun, in_single=in_single) if lean else Run
+    run = make(
         problem,
         tol,
         max_iter=math.inf if max_iter is None else max_iter,
@@ -111,9 +130,17 @@ def project(
         prove_at_end=paper,
         start=None if start is None else _warm_start(start, problem),
     )
+    result = _solve(run, function, solver, checkpoint, checkpoint_interval)
+    return in_single_precision(result, K, weights, trace) if in_single and not lean else result
+
+
+def _solve(
+    run: Run, function: Solver, solver: str, checkpoint: str | os.PathLike[str] | None, checkpoint_interval: float
+) -> Result:
+    """From the checkpoint on, where there is one."""
     if checkpoint is None:
         return solve(run, function, solver)
-    run.checkpoint = Checkpoint(checkpoint, problem, solver, checkpoint_interval)
+    run.checkpoint = Checkpoint(checkpoint, run.problem, solver, checkpoint_interval)
     run.resume(run.checkpoint.take())
     with terminable():
         return solve(run, function, solver)
@@ -123,9 +150,11 @@ def _warm_start(start: Any, problem: Problem) -> State:
     """What an earlier answer says about the problem, in the letters of (19)."""
     if not isinstance(start, Result):
         raise InputError(f"start must be a Result of ldssc.project, and is of type {type(start).__name__}")
-    G, n = start.G, len(problem)
-    if len(G) != n:
-        raise InputError(f"start is the answer for {len(G)} rows, and K has {n}; they must be equal")
+    G, n = start.G, problem.A.shape[0]
+    if G.shape[0] != n:
+        raise InputError(f"start is the answer for {G.shape[0]} rows, and K has {n}; they must be equal")
+    if is_foreign(problem.A) or is_foreign(G) or G.dtype != np.float64:
+        return State(*(like(part, problem.A) for part in (start.u, start.Q, start.Z, G)))
     if not all(np.isfinite(part).all() for part in (G, start.u, start.Q, start.Z)) or start.Q.min() < 0:
         raise InputError("start is no answer: it holds NaN, infinite numbers or a negative Q; leave start out")
     # τ is a multiplier only where a trace is prescribed
@@ -138,3 +167,15 @@ def _remedy(solver: str) -> str:
         if SOLVERS[solver][1] <= SOLVERS["ld-ssc1"][1]
         else "solver='ld-ssc1' needs least; or use fewer rows"
     )
+
+
+def in_single_precision(result: Result, K: Any, weights: Any, trace: float | None) -> Result:
+    """The answer rounded to float32, with the certificate of just those arrays."""
+    F, u, Q, Z, iterate = (part.astype(np.float32) for part in (result.F, result.u, result.Q, result.Z, result.iterate))
+    found = certify(F, K, u, Q, Z, weights=weights, trace=trace, tau=result.tau)
+    note = f"in double precision the distance was {result.certificate.distance:.2e}"
+    found = replace(found, note="; ".join(filter(None, [found.note, note])))
+    status = result.status
+    if result.solved and found.distance > result.tol:
+        status = Status.STALLED
+    return replace(result, F=F, u=u, Q=Q, Z=Z, iterate=iterate, certificate=found, status=status)

@@ -5,13 +5,17 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg as la
 
-from ldssc.validation import Matrix
+from ldssc.kernels import pack, subtract_packed
+from ldssc.validation import Matrix, Vector
 
 _REGULARISATION = 1e-8
 
 
 class Anderson:
-    """Type-II Anderson acceleration of W ← W + R(W), remembering the last differences of W and R in single precision."""
+    """Type-II Anderson acceleration of W ← W + R(W), remembering the last differences of W and R in single precision.
+
+    Of a symmetric matrix the upper triangle is kept: a remembered pair costs half an array of n² doubles.
+    """
 
     def __init__(self, n: int, memory: int) -> None:
         self.n, self.memory = n, memory
@@ -28,13 +32,13 @@ class Anderson:
         """Put the last differences in the place of the oldest; how many there are."""
         if self._last is not None:
             if not self._count:
-                self._changes, self._residuals = np.empty((2, self.memory, self.n * self.n), np.float32)
+                self._changes, self._residuals = np.empty((2, self.memory, self.n * (self.n + 1) // 2), np.float32)
             k = self._count % self.memory
-            np.subtract(W.ravel(), self._last[0].ravel(), out=self._changes[k], casting="same_kind")
-            np.subtract(R.ravel(), self._last[1].ravel(), out=self._residuals[k], casting="same_kind")
+            self._changes[k] = pack(self.n, W - self._last[0])
+            self._residuals[k] = pack(self.n, R - self._last[1])
             self._count += 1
             m = min(self._count, self.memory)
-            self._products[k, :m] = self._products[:m, k] = self._residuals[:m] @ self._residuals[k]
+            self._products[k, :m] = self._products[:m, k] = 2 * (self._residuals[:m] @ self._residuals[k])
         self._last = W, R
         return min(self._count, self.memory)
 
@@ -46,9 +50,11 @@ class Anderson:
         H = self._products[:m, :m]
         d = np.sqrt(H.diagonal()) + 1e-6 * scale  # where W drifts, R does not change: no long leaps
         H = H / d[:, None] / d[None, :] + _REGULARISATION * np.eye(m)
-        g = np.linalg.solve(H, scale * (self._residuals[:m] @ (R / scale).astype(np.float32).ravel()) / d) / d
-        if not np.isfinite(g).all():
-            return step
-        weights = g.astype(np.float32)
-        step -= (weights @ self._changes[:m] + weights @ self._residuals[:m]).reshape(W.shape)
-        return np.asarray((step + step.T) / 2)
+        g = np.linalg.solve(H, scale * (2 * (self._residuals[:m] @ pack(self.n, R / scale))) / d) / d
+        if np.isfinite(g).all():
+            subtract_packed(self.n, self._combined(g.astype(np.float32)), step)
+        return step
+
+    def _combined(self, weights: Vector) -> Vector:
+        m = len(weights)
+        return np.asarray(weights @ self._changes[:m] + weights @ self._residuals[:m])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ldssc.solvers.base import Run
+from ldssc.solvers.base import HEAVY, Run
 from ldssc.solvers.newton import newton
 from ldssc.solvers.records import State
 from ldssc.solvers.splitting import CLASS_TEST, Splitting
@@ -22,9 +22,9 @@ def auto(run: Run) -> None:
     iteration = Splitting(run)
     if run.problem.s is not None or run.problem.trace is not None:
         _split_on(run, iteration, "splitting: weights or trace are given")
-    while iteration.k < CLASS_TEST:
+    while iteration.k < (CLASS_TEST if run.start is None else 1):
         run.observe(iteration.step())
-    if iteration.heavy:
+    if iteration.weight > HEAVY:
         _split_on(run, iteration, f"splitting: tr Z = {iteration.weight:.2g} n, too heavy for Newton")
     newton(run, iteration)
 

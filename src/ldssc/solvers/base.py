@@ -19,21 +19,28 @@ from ldssc.certificate import Certificate, certify_point, prove, rough_bound, we
 from ldssc.face import land_point
 from ldssc.problem import Point, Problem, eigenvalue_margin
 from ldssc.projections import Split, Tally, counting, eigh, split
-from ldssc.solvers.records import Progress, Record, Result, State, Status
+from ldssc.solvers.polish import polish
+from ldssc.solvers.records import Progress, Record, Result, Sketch, State, Status
 from ldssc.threads import threads_for
 from ldssc.validation import Matrix, Vector
 
 if TYPE_CHECKING:
     from ldssc.checkpoint import Checkpoint
 
-_PROOF_COST = 4  # eigendecompositions in one proof
+_PROOF_COST = 2  # eigendecompositions in one proof
 _PROOF_SHARE = 0.15  # of all work, at most, once a run is long
+_FAR, _FAR_SHARE = 100.0, 0.4  # beyond so many times tol a proof is for the record only
 _LANDING_RANGE = 20.0  # times tol: a landing is worth trying from here
 _LANDING_BELOW = 2e-3  # ... but not before the support has settled
+_POLISH_RANGE = 6.0  # times tol: where Z is heavy, a polished matrix may prove enough from here
+_POLISH_ALWAYS = 100  # ... and after so many eigendecompositions it is worth its own in any case
 _LANDING_GAIN = 0.6  # ... and again when so much of the last distance is left
 _STALL_SHARE = 0.5  # no 2 % of progress in so much of the run is a stall
 _STALL_LEAST = 400  # ... nor in less than so many eigendecompositions
 _STALL_ITERATIONS = 100  # ... and iterations
+
+
+HEAVY = 0.3  # tr Z / n, above which Z will have no low rank: zero diagonals, graphs without self-loops
 
 
 class Halt(Exception):
@@ -66,7 +73,7 @@ class Run:
     _best: Point | None = None
     _answer: Matrix | None = None
     _distance: float = math.inf
-    _state: State | None = None
+    _state: State | Sketch | None = None
     _unproven: bool = False
     _last_proof: int = 0
     _own: float = math.inf
@@ -85,6 +92,21 @@ class Run:
     def n_eig(self) -> int:
         """Eigendecompositions so far."""
         return self.tally.n_eig
+
+    @property
+    def proven(self) -> float:
+        """The best proven distance so far."""
+        return self._distance
+
+    @property
+    def _written(self) -> State:
+        """The last state; a sketch is written out here."""
+        assert self._state is not None
+        if not isinstance(self._state, State):
+            self._state = self._state.state()
+            if not all(np.isfinite(part).all() for part in self._state[:3] if part is not None):
+                raise Halt(Status.NONFINITE)
+        return self._state
 
     @property
     def seconds(self) -> float:
@@ -138,7 +160,7 @@ class Run:
         if self.checkpoint is None or self._state is None or not (now or self.checkpoint.due()):
             return
         counts = self.n_iter, self.n_inner, self.n_eig
-        found = Progress(self._best, self._state, tuple(self.history), *counts, self.seconds, self._last_gain)
+        found = Progress(self._best, self._written, tuple(self.history), *counts, self.seconds, self._last_gain)
         self.checkpoint.write(found)
 
     def begin(self) -> None:
@@ -149,16 +171,20 @@ class Run:
             if self.n_iter >= self.max_iter:
                 raise Halt(Status.MAX_ITER)
         elif self.start is not None:
-            self._state, self._unproven = self.start, True
+            self._state, self._unproven = self.start._replace(Q=None, iterate=None), True
             self._notes.append("warm start")
             self._judge(self._prove())
 
-    def observe(self, state: State, *, note: str = "", force: bool = False) -> None:
+    def observe(self, state: State | Sketch, *, note: str = "", force: bool = False) -> None:
         """Take a solver's state after an iteration: prove it when due, and stop where a rule says so.
 
         A note goes into the record of the next proof.
         """
-        if not all(np.isfinite(part).all() for part in state[:3]):
+        if isinstance(state, State):
+            finite = all(np.isfinite(part).all() for part in state[:3] if part is not None)
+        else:
+            finite = state.finite()
+        if not finite:
             raise Halt(Status.NONFINITE)
         self._state, self._unproven = state, True
         self.n_iter += 1
@@ -174,37 +200,55 @@ class Run:
 
     def _due(self) -> bool:
         since = self.n_eig - self._last_proof
-        return not self.prove_at_end and since >= max(2 * _PROOF_COST, _PROOF_SHARE * self.n_eig)
+        share = _PROOF_SHARE if self._distance < _FAR * self.tol else _FAR_SHARE
+        return not self.prove_at_end and since >= max(2 * _PROOF_COST, share * self.n_eig)
 
     def _prove(self) -> Record:
-        """Close the state on both sides (13), (13a), keep the best proof, and record it."""
-        assert self._state is not None
-        u, Q, Z, iterate, tau, _ = self._state
-        points = [self.problem.close_doubly_stochastic(Z, u, tau)]
-        own = self.offer(points[0])  # needs no eigenvectors: there is an answer even where they fail
-        points.append(self.problem.close_semidefinite(Q, self.sound_eigh))
-        matrices = [point.F for point in points]
-        if iterate is not None and not self._ending:
-            matrices.append(self.problem.make_feasible(iterate))
-        # any feasible matrix goes with any multipliers: the bounds are cheap, and the best pair is proven in full
-        pairs = [point._replace(F=F) for point in points for F in matrices]
-        own = min(own, self.offer(min(pairs[1:], key=lambda pair: rough_bound(self.problem, pair))))
+        """Close the state (13), (13a), keep the best proof, and record it.
+
+        A solver on the D side hands over no Q: its own matrix, or the best one for its Z, is mended. Others are closed on
+        both sides; any feasible matrix goes with any multipliers.
+        """
+        u, Q, Z, iterate, tau, _ = self._written
+        problem = self.problem
+        near = problem.complete(Z, u, tau)
+        if Q is None:
+            mine = problem.make_feasible(near.F if iterate is None else iterate)
+            best = near._replace(F=mine)
+        else:
+            closed = [near._replace(F=problem.make_feasible(near.F))]
+            self.offer(closed[0])  # needs no eigenvectors: there is an answer even where they fail
+            closed.append(problem.close_semidefinite(Q, self.sound_eigh))
+            matrices = [point.F for point in closed]
+            if iterate is not None and not self._ending:
+                matrices.append(problem.make_feasible(iterate))
+            pairs = [point._replace(F=F) for point in closed for F in matrices]
+            best = min(pairs, key=lambda pair: rough_bound(problem, pair))
+        own = self.offer(best)
         self._unproven = False
         self._own = min(self._own, own)
-        self._land(points[0], own)
+        self._land(near, own)
         if self._distance <= self.tol:  # so far the multipliers were taken at their word
             self._distance = self._certify().distance
         return self._record()
 
     def _land(self, point: Point, own: float) -> None:
-        """Offer landings on the face (12b) where they could suffice; `own` is what the solver's own point proves."""
-        near = own < min(_LANDING_RANGE * self.tol, _LANDING_BELOW, _LANDING_GAIN * self._landed_at)
-        if near and self._distance > self.tol and self.seconds < self.time_limit:
-            self._landed_at = last = own
-            for landed in land_point(self.problem, point, self.sound_eigh):
-                if not self.tol < (now := self.offer(landed)) < last / 2:
-                    break
-                last = now
+        """Offer sharper proofs where they could suffice; `own` is what the solver's own point proves."""
+        if not self.tol < self._distance or self.seconds >= self.time_limit:
+            return
+        if float(np.trace(point.Z)) > HEAVY * len(point.Z):
+            if own < _POLISH_RANGE * self.tol or self.n_eig >= _POLISH_ALWAYS:
+                iterate = self._written.iterate
+                polished = polish(self.problem, point.F if iterate is None else iterate, self.sound_eigh)
+                self.offer(point._replace(F=self.problem.make_feasible(polished)))
+            return
+        if own >= min(_LANDING_RANGE * self.tol, _LANDING_BELOW, _LANDING_GAIN * self._landed_at):
+            return
+        self._landed_at = last = own
+        for landed in land_point(self.problem, point, self.sound_eigh):
+            if not self.tol < (now := self.offer(landed)) < last / 2:
+                break
+            last = now
 
     def _record(self) -> Record:
         assert self._best is not None
@@ -261,14 +305,19 @@ class Run:
             if self.callback is not None:
                 self.callback(record)
 
+    def _iterate(self) -> Matrix:
+        """The solver's own last matrix."""
+        u, Q, Z, iterate, tau, _ = self._written
+        if iterate is not None:
+            return iterate
+        return self.problem.complete(Z, u, tau).F if Q is None else self.problem.recover(u, Q, Z, tau)
+
     def result(self, status: Status, solver: str) -> Result:
         """The best answer so far, with its proof."""
         if status is not Status.SOLVED or self.certificate is None:
             status = Status.SOLVED if self._certify().distance <= self.tol else status
         assert self._best is not None
-        assert self._state is not None
         assert self.certificate is not None
-        u, Q, Z, iterate, tau, _ = self._state
         assert self._answer is not None
         return Result(
             self._answer,
@@ -277,7 +326,7 @@ class Run:
             self._best.Z,
             tau=self._best.tau,
             s=self.problem.root,
-            iterate=self.problem.recover(u, Q, Z, tau) if iterate is None else iterate,
+            iterate=self._iterate(),
             status=status,
             certificate=self.certificate,
             history=tuple(self.history),

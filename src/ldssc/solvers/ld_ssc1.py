@@ -29,7 +29,7 @@ def ld_ssc1(run: Run) -> None:
     K = run.K
     n = len(K)
     run.lbfgs_memory, run.lbfgs_bytes = MEMORY, paper_bytes(n)
-    u, Q = (np.zeros(n), np.eye(n)) if run.start is None else (run.start.u, run.start.Q)
+    u, Q = (np.zeros(n), np.eye(n)) if run.start is None else run.start.given()
     while True:
 
         def dual(u: Vector, Q: np.ndarray = Q) -> tuple[float, Vector]:

@@ -48,7 +48,10 @@ def ld_ssc2(run: Run) -> None:
 
     lower = np.concatenate([np.zeros(n * n), np.full(n, -np.inf)])
     options = {"maxiter": 10**9, "maxfun": 10**9, "maxcor": MEMORY, "ftol": 0.0, "gtol": 0.0}
-    x = np.zeros(n * n + n) if run.start is None else np.concatenate([run.start.Q.ravel(), run.start.u])
+    x = np.zeros(n * n + n)
+    if run.start is not None:
+        u, Q = run.start.given()
+        x = np.concatenate([Q.ravel(), u])
     found_steps = 2
     while found_steps > 1:
         found = minimize(

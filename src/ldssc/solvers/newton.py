@@ -17,18 +17,20 @@ import numpy as np
 import scipy.linalg as la
 
 from ldssc.face import Face, pairs_within
+from ldssc.kernels import pair
 from ldssc.problem import Problem
-from ldssc.projections import gram, project_doubly_stochastic, spread
+from ldssc.projections import gram, project_doubly_stochastic
 from ldssc.solvers.base import Run
 from ldssc.solvers.records import State
 from ldssc.solvers.splitting import Splitting
 from ldssc.validation import Matrix, Vector
 
 WARM_UP = 15  # iterations of the splitting
+_WARM_START = 2  # ... of one that goes on from an earlier answer
 _RHO, _LEAST_RHO, _MOST_RHO = 1e-3, 1e-6, 1.0
 _LATE = 3e-4  # estimated distance from which systems are solved to more digits
 _DOUBLE = 3e-5  # ... and in double precision
-_CG_STEPS = 60
+_CG_STEPS = 120
 _BLOCK = 5.0  # work of the dense block of the preconditioner, in units of n³
 _CUTS = 5
 _NOTHING = 1e-14  # relative to the largest, an eigenvalue that is zero
@@ -39,7 +41,7 @@ _PROOF_RANGE = 20.0  # times tol: proofs, and landings with them, are worth tryi
 def newton(run: Run, iteration: Splitting | None = None) -> None:
     """Splitting and Newton in turns, each of longer turns than the last, until the loop stops them."""
     iteration = Splitting(run) if iteration is None else iteration
-    turn = WARM_UP
+    turn = _WARM_START if run.start is not None and run.n_iter == iteration.k else WARM_UP
     while True:
         while True:
             state = iteration.step()
@@ -50,7 +52,7 @@ def newton(run: Run, iteration: Splitting | None = None) -> None:
         iteration.restart(iteration.W)  # gives its memory back
         at, why = newton_steps(run, evaluate(run.problem, state.Z, None))
         iteration.restart(at.F - at.Z / iteration.sigma)
-        run.observe(_state(run.problem, at), note=f"back to splitting: {why}")
+        run.observe(_state(at), note=f"back to splitting: {why}")
         turn = 2 * iteration.k
 
 
@@ -69,8 +71,8 @@ def evaluate(problem: Problem, Z: Matrix, u: Vector | None) -> Dual:
     return Dual(Z, F, u, float(np.vdot(F, F)) / 2 - 2 * float(u.sum()))
 
 
-def _state(problem: Problem, at: Dual) -> State:
-    return State(at.u, np.maximum(-(problem.A + at.Z + spread(at.u)), 0), at.Z)
+def _state(at: Dual) -> State:
+    return State(at.u, None, at.Z)
 
 
 def newton_steps(run: Run, at: Dual) -> tuple[Dual, str]:
@@ -88,7 +90,7 @@ def newton_steps(run: Run, at: Dual) -> tuple[Dual, str]:
             return at, "no more progress"
         due = estimate <= 1.2 * run.tol or estimate < min(_PROOF_RANGE * run.tol, 0.5 * last)
         last = estimate if due else last
-        run.observe(_state(problem, at), force=due)
+        run.observe(_state(at), force=due)
         if estimate < _LATE:
             rho = min(rho, estimate)
         step.solve(rho, 0.1 if estimate > _LATE else 0.02, np.float64 if estimate < _DOUBLE else np.float32)
@@ -135,8 +137,8 @@ class _Step:
 
     def solve(self, rho: float, tolerance: float, dtype: Any) -> None:
         """Find the step by conjugate gradients in the given precision."""
+        right, damping = self._right_hand_side(Face(self.at.F))
         face = Face(self.at.F, dtype)
-        right, damping = self._right_hand_side(face)
         system = _System(face, self.U, damping + rho)
         self.Y = conjugate_gradients(system, right.astype(dtype), tolerance).astype(np.float64)
 
@@ -145,8 +147,8 @@ class _Step:
         Z, U, V, r = self.at.Z, self.U, self.V, self.r
         damping = np.maximum(-self.w, 0)[:, None] / self.w[None, -r:]
         self.Z_hat = U.T @ (Z @ V)
-        B = U @ _halved(self.Z_hat) @ V.T
-        right = -(1 + damping) * self.Z_hat - U.T @ (face.project(B + B.T - Z) @ V)
+        kept = pair(face.n, face.i, face.j, U @ _halved(self.Z_hat), V) - face.values(Z)
+        right = -(1 + damping) * self.Z_hat - U.T @ face.apply(kept, V)
         right[-r:] += np.diag(self.w[-r:])
         return _symmetrised(right), damping
 
@@ -191,7 +193,7 @@ class _System:
         self.U = np.ascontiguousarray(U, face.dtype)
         self.V = np.ascontiguousarray(self.U[:, -damping.shape[1] :])
         squares = self.U * self.U
-        diagonal = squares.T @ (face.S @ (self.V * self.V))
+        diagonal = squares.T @ face.spread(self.V * self.V)
         self.diagonal = _symmetrised(np.maximum(diagonal, 1e-8) + self.damping)
         self._set_block(int(np.sqrt(_BLOCK * len(U) ** 3 / face.entries)))
 

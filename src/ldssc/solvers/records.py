@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from ldssc.certificate import Certificate, weigh
 from ldssc.problem import Point
@@ -28,14 +28,26 @@ class Status(Enum):
 
 
 class State(NamedTuple):
-    """Where a solver stands: its multipliers, and its own matrix, unrepaired."""
+    """Where a solver stands: its multipliers, and its own matrix, unrepaired. Q is None where it follows from u and Z."""
 
     u: Vector
-    Q: Matrix
+    Q: Matrix | None
     Z: Matrix
     iterate: Matrix | None = None
     tau: float = 0.0
     sigma: float | None = None  # the weight that `splitting` had arrived at
+
+    def given(self) -> tuple[Vector, Matrix]:
+        """u and Q, for solvers that go on from both."""
+        assert self.Q is not None
+        return self.u, self.Q
+
+
+class Sketch(Protocol):
+    """Where a solver stands, to be written out only when somebody asks."""
+
+    def state(self) -> State: ...
+    def finite(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)

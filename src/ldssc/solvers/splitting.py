@@ -14,20 +14,20 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg as la
 
-from ldssc.projections import project_doubly_stochastic, spread
+from ldssc.projections import gram, project_doubly_stochastic
 from ldssc.solvers.anderson import Anderson
-from ldssc.solvers.base import Run
+from ldssc.solvers.base import HEAVY, Run
 from ldssc.solvers.records import State
 from ldssc.validation import Matrix, Vector
 
 SIGMA = 10.0
 BALANCE = 15.0  # σ is kept near this many times ‖Z‖/‖F‖
 WARM = 3.0  # ... and so many times that from a warm start
-MEMORY = 10
+MEMORY = 5  # ten save an eighth of the iterations, and cost 5 n² doubles
 _RESCALE = frozenset({10, 20, 40, 80, 160, 320, 640})
-HEAVY = 0.3  # tr Z / n, at CLASS_TEST, above which Z will have no low rank: zero diagonals, graphs without self-loops
-CLASS_TEST = 9
-_RISE, _RISE_EVERY = 16.0, 15  # there σ doubles every so often, up to so many times its balance
+CLASS_TEST = 9  # iterations, after which Z is known to be heavy or not
+_RISE, _RISE_EVERY = 2.0, 8  # there σ doubles every so often, up to so many times its balance
+_LATER = (160, 320, 640)  # ... and to twice as many after each of these
 _GROWTH = 2.0  # of the residual, at which an extrapolation is undone
 
 
@@ -50,13 +50,15 @@ class Splitting:
             self.W, self.u, self.tau, self.sigma = _warm(run, run.start, sigma)
         self.anderson = Anderson(len(problem), memory)
         self.weight = 0.0  # tr Z / n
-        self._fallback: Matrix | None = None
+        self._plain: tuple[Matrix, Matrix] | None = (
+            None  # the last W and R, whose sum is the step without extrapolation
+        )
         self._allowed = np.inf
 
     def step(self) -> State:
         """The next W, and the state at the last; an extrapolation that led astray is undone first."""
         while True:
-            X, N, _ = self.run.split(self.W)
+            X, N = self._parts()
             if self.k <= CLASS_TEST:
                 self.weight = self.sigma * float(np.trace(N)) / len(N)
             if (ratio := self._growth(X, N)) != 1:
@@ -64,16 +66,23 @@ class Splitting:
             state, R = self._reflect(X, N)
             self.k += 1
             size = float(la.norm(R))
-            if self._fallback is None or size <= self._allowed:
+            if self._plain is None or size <= self._allowed:
                 break
-            self.restart(self._fallback)
-        self._fallback, self._allowed = self.W + R, _GROWTH * size
+            self.restart(self._plain[0] + self._plain[1])
+        self._plain, self._allowed = (self.W, R), _GROWTH * size
         self.W = self.anderson.step(self.W, R)
         return state
 
+    def _parts(self) -> tuple[Matrix, Matrix]:
+        """W₊ and (−W)₊; it is the second, whose multiple is the multiplier, that is semidefinite to its own rounding."""
+        w, U = self.run.eigh(self.W)
+        low = w < 0
+        N = gram(U[:, low] * np.sqrt(-w[low]))
+        return self.W + N, N
+
     def restart(self, W: Matrix) -> None:
         """Go on from W, with nothing remembered."""
-        self.W, self._fallback = W, None
+        self.W, self._plain = W, None
         self.anderson.forget()
 
     @property
@@ -84,7 +93,8 @@ class Splitting:
     def _growth(self, X: Matrix, N: Matrix) -> float:
         """What to multiply σ by: towards its balance; where Z is heavy slowly, from below, and past it."""
         if self.heavy and self.k % _RISE_EVERY == 0:
-            return 2.0 if _balance(X, N) > 2 / _RISE else 1.0
+            most = _RISE * 2 ** sum(self.k >= later for later in _LATER)
+            return 2.0 if _balance(X, N) > 2 / most else 1.0
         if self.k in _RESCALE:
             ratio = _balance(X, N)
             if ratio >= (32 if self.heavy else 4) or (ratio <= 0.25 and not self.heavy):
@@ -103,11 +113,8 @@ class Splitting:
         B = (problem.A + sigma * (X + N)) / (1 + sigma)
         F, self.u, _, self.tau = project_doubly_stochastic(B, self.u, problem.s, problem.trace, self.tau)
         # stationarity of F in its projection, times 1 + σ: A + M' + Q' + Z + τ'I = F + σ(F − X)
-        Q = F - B - spread(self.u, problem.s)
-        Q.flat[:: len(Q) + 1] -= self.tau
-        Q = np.maximum(Q, 0)
         scale = 1 + sigma
-        return State(scale * self.u, scale * Q, sigma * N, F, scale * self.tau, sigma), F - X
+        return State(scale * self.u, None, sigma * N, F, scale * self.tau, sigma), F - X
 
 
 def _warm(run: Run, start: State, sigma: float) -> tuple[Matrix, Vector, float, float]:
