@@ -60,7 +60,7 @@ class RelaxationRun(Run):
         with counting(self.tally), threads_for(len(self.problem)):
             try:
                 with np.errstate(over="ignore", invalid="ignore"):
-                    self._iterate(self._begin())
+                    self._advance(self._begin())
             except Halt as halt:
                 status = halt.status
             except KeyboardInterrupt:
@@ -80,7 +80,7 @@ class RelaxationRun(Run):
 
     def _begin(self) -> Splitting:
         A, s, state = center(self.problem.A, self.problem.s), self.problem.weight, self.start
-        if state is None or state.sigma is None:
+        if state is None or state.sigma is None or state.Q is None:
             at = self._at = Splitting.start(A, s, self.k)
             at.spectral()
         else:
@@ -89,7 +89,7 @@ class RelaxationRun(Run):
         self._unproven = True
         return at
 
-    def _iterate(self, at: Splitting) -> None:
+    def _advance(self, at: Splitting) -> None:
         if self.n_iter or self.k == 1 or self.k >= len(self.problem) - 1:  # begun before, or next to nothing to find
             self._judge(self._proof())
         while self.n_iter < self.max_iter:
