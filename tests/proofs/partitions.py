@@ -1,8 +1,9 @@
-"""All partitions of a few points, and what they cost by the definitions, with plain loops and fractions of nothing."""
+"""All partitions of a few points, and what they cost by the definitions: in floating point, and in fractions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -39,3 +40,25 @@ def all_costs(objective: str, data: np.ndarray, w: np.ndarray, k: int) -> np.nda
         return (w * data.diagonal()).sum() - (pairs / mass).sum(axis=1)
     degrees = np.einsum("pir,ij,i,j->pr", onehot, data, w, w, optimize=True)
     return ((degrees - pairs) / degrees).sum(axis=1)
+
+
+def exact_cost(objective: str, data: np.ndarray, w: np.ndarray, labels: np.ndarray) -> Fraction:
+    """The cost of one partition of the very numbers given, in fractions."""
+    rows = [[Fraction(float(x)) for x in row] for row in data]
+    weight = [Fraction(float(x)) for x in w]
+    total = Fraction(0)
+    for group in range(int(labels.max()) + 1):
+        inside = [i for i, label in enumerate(labels) if label == group]
+        mass = sum(weight[i] for i in inside)
+        if objective == "kmeans":
+            for column in range(len(rows[0])):
+                centre = sum(weight[i] * rows[i][column] for i in inside) / mass
+                total += sum(weight[i] * (rows[i][column] - centre) ** 2 for i in inside)
+            continue
+        pairs = sum(weight[i] * weight[j] * rows[i][j] for i in inside for j in inside)
+        if objective == "kernel":
+            total += sum(weight[i] * rows[i][i] for i in inside) - pairs / mass
+        else:
+            degree = sum(weight[i] * weight[j] * rows[i][j] for i in inside for j in range(len(rows)))
+            total += (degree - pairs) / degree
+    return total

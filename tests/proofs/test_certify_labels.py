@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from partitions import all_costs, partitions
+from partitions import all_costs, exact_cost, partitions
 from sklearn.cluster import KMeans as Lloyd
 from sklearn.datasets import load_wine, make_blobs
 from sklearn.preprocessing import scale
@@ -56,6 +57,45 @@ def test_no_partition_costs_less_than_any_of_the_bounds(seed: int, kind: str, n:
     if proof.better_labels is not None:
         assert proof.better_cost == pytest.approx(problem.cost(proof.better_labels), rel=1e-9)
         assert proof.better_cost < proof.cost
+
+
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    kind=st.sampled_from(KINDS),
+    spread=st.sampled_from([0.0, 1.0, 4.0]),
+    offset=st.sampled_from([0.0, 1e3, 1e8]),
+)
+def test_in_exact_arithmetic_no_partition_costs_less(seed: int, kind: str, spread: float, offset: float) -> None:
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(3, 7)), int(rng.integers(2, 4))
+    k = min(k, n - 1)
+    X = rng.normal(size=(n, 2)) + 30 * rng.integers(0, k, size=(n, 1))
+    w = 10 ** rng.uniform(-spread, spread, n)
+    if kind == "kmeans":
+        data = X + offset
+    elif kind == "kernel":
+        data = (X @ X.T + (X @ X.T).T) / 2 + min(offset, 1e5)
+    else:
+        B = rng.uniform(size=(n, n)) ** rng.choice([1, 8])
+        data = (B + B.T + 1e-6) * (1 if offset == 0 else 1 / offset)
+    problem = pose(kind, data, w)
+    codes = min(partitions(n, k), key=problem.cost)
+    optimum = exact_cost(kind, data, w, codes)
+    bounds = [labels.relaxation_bound(problem, codes, 1e-3, math.inf).bound, cheap.rank_one_bound(problem, codes)]
+    if isinstance(problem, objectives.KMeans):
+        bounds += [cheap.thin_bound(problem, codes), problem.principal(k)]
+    for bound in bounds:
+        assert bound == -math.inf or Fraction(bound) <= optimum
+
+
+@pytest.mark.parametrize("scale", [1e-140, 1e-7, 1e140])
+def test_units_are_no_matter(scale: float) -> None:
+    X, y = blobs(3.0, n=30)
+    base, scaled = ldssc.certify_labels(y, X), ldssc.certify_labels(y, scale * X)
+    assert scaled.cost == pytest.approx(scale**2 * base.cost)
+    assert scaled.bound == pytest.approx(scale**2 * base.bound, rel=1e-6)
+    assert scaled.gap == pytest.approx(base.gap, abs=1e-6)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -70,9 +70,9 @@ def certify_labels(
     limit = math.inf if time_limit is None else check_positive(time_limit, "time_limit")
     points = _points(labels, data, objective, sample_weight, noise_label)
     with threads_for(len(points.codes)):
-        problem, notes = _pose(objective, points)
+        problem, unit, notes = _pose(objective, points)
         found = _bound(problem, points.codes, tol, start + limit)
-    return _proof(problem, points, found, notes, time.perf_counter() - start)
+    return _proof(problem, points, found, notes, unit, time.perf_counter() - start)
 
 
 class _Points(NamedTuple):
@@ -117,8 +117,8 @@ def _equals(label: Any, noise_label: Any) -> bool:
     return bool(label == noise_label) or (isinstance(label, str) and label == str(noise_label))
 
 
-def _pose(objective: str, points: _Points) -> tuple[Objective, list[str]]:
-    """The objective, and what there is to say about the input."""
+def _pose(objective: str, points: _Points) -> tuple[Objective, float, list[str]]:
+    """The objective, in what unit it counts, and what there is to say about the input."""
     notes = []
     if missing := int((~points.kept).sum()):
         notes.append(
@@ -131,7 +131,7 @@ def _pose(objective: str, points: _Points) -> tuple[Objective, list[str]]:
             notes.append(
                 f"There are only {distinct} distinct points for {k} clusters: the best partition costs nothing."
             )
-        return _checked_points(points), notes
+        return *_checked_points(points), notes
     require_relaxation(len(points.codes))
     off = points.data[~np.eye(len(points.data), dtype=bool)]
     if len(off) > 2 and not points.data.diagonal().any() and off.min() > 0:
@@ -139,7 +139,7 @@ def _pose(objective: str, points: _Points) -> tuple[Objective, list[str]]:
             "The matrix is zero on its diagonal and positive elsewhere, as distances are; it should be affinities."
         )
     if objective == "normalized-cut":
-        return Cut(check_cut(points.data), points.weights), notes
+        return Cut(check_cut(points.data), points.weights), 1.0, notes
     K = check_affinity(points.data, "the kernel matrix")
     problem = Kernel(K, points.weights)
     margin = is_semidefinite(K)
@@ -149,10 +149,11 @@ def _pose(objective: str, points: _Points) -> tuple[Objective, list[str]]:
         )
     else:
         problem.lowest = -margin * float(len(K) if points.weights is None else points.weights.sum())
-    return problem, notes
+    return problem, 1.0, notes
 
 
-def _checked_points(points: _Points) -> KMeans:
+def _checked_points(points: _Points) -> tuple[KMeans, float]:
+    """Points of a size near one, so that no product over- or underflows, and the unit of their squares: powers of two."""
     X = points.data
     if (largest := float(np.abs(X).max())) > 1e150:
         raise InputError(
@@ -162,7 +163,8 @@ def _checked_points(points: _Points) -> KMeans:
         raise InputError(
             f"data varies by {spread:.3g} at most, and the squares of that vanish; multiply by a large constant"
         )
-    return KMeans(X, points.weights)
+    unit = float(2.0 ** np.frexp(max(spread, 1e-12 * largest, 1e-300))[1])
+    return KMeans(X / unit, points.weights), unit * unit
 
 
 def _bound(problem: Objective, codes: Codes, tol: float, deadline: float) -> Found:
@@ -221,7 +223,9 @@ def _method(answer: Relaxation) -> str:
     return f"the semidefinite relaxation (22), {answer.n_iter} iterations, and the bound (24)"
 
 
-def _proof(problem: Objective, points: _Points, found: Found, notes: list[str], seconds: float) -> LabelProof:
+def _proof(
+    problem: Objective, points: _Points, found: Found, notes: list[str], unit: float, seconds: float
+) -> LabelProof:
     k = int(points.codes.max()) + 1
     cost = problem.cost(points.codes)
     better, better_cost = None, None
@@ -236,14 +240,14 @@ def _proof(problem: Objective, points: _Points, found: Found, notes: list[str], 
         n_points=len(points.codes),
         n_noise=int((~points.kept).sum()),
         n_clusters=k,
-        cost=cost,
-        bound=bound,
+        cost=unit * cost,
+        bound=unit * bound,
         optimal=optimal,
         tightness=tightness,
         method=found.method,
         seconds=seconds,
         better_labels=better,
-        better_cost=better_cost,
-        estimate=found.estimate,
+        better_cost=None if better_cost is None else unit * better_cost,
+        estimate=None if found.estimate is None else unit * found.estimate,
         notes=tuple(notes),
     )
