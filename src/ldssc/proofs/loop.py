@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg as la
 
 from ldssc.memory import require_memory
-from ldssc.projections import center, counting, row_shift
+from ldssc.projections import counting, row_shift
 from ldssc.proofs.answers import Relaxation, RelaxationCertificate
 from ldssc.proofs.bounds import partition_bound, slices
 from ldssc.proofs.rounding import Codes, fit_multiplier, group_sums, improve, membership, round_factor, targets
@@ -21,7 +21,7 @@ from ldssc.solvers.records import Record, State, Status
 from ldssc.threads import threads_for
 from ldssc.validation import Matrix, Vector
 
-ARRAYS = 12  # of n² doubles, at the peak
+ARRAYS = 10  # of n² doubles, at the peak
 _PROOF_EVERY, _MEASURE_EVERY = 20, 10
 _ALL_PAIRS = 350  # rows, up to which a proof takes all eigenpairs
 _SHARP = 1e-5  # residual of the eigenpairs of a proof elsewhere
@@ -79,7 +79,7 @@ class RelaxationRun(Run):
             super().save(now=True)
 
     def _begin(self) -> Splitting:
-        A, s, state = center(self.problem.A, self.problem.s), self.problem.weight, self.start
+        A, s, state = self.problem.A, self.problem.weight, self.start
         if state is None or state.sigma is None or state.Q is None:
             at = self._at = Splitting.start(A, s, self.k)
             at.spectral()
@@ -123,6 +123,7 @@ class RelaxationRun(Run):
         """The bound for the present Q, and how far the present G is from it."""
         at, s = self._at, self.problem.s
         assert at is not None
+        at.rest()
         Q = at.Q
         C = self.problem.A + Q
         pairs = self._leading(C, at)

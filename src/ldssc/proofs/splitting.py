@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as la
 
+from ldssc.projections import center
 from ldssc.proofs.bounds import slices
 from ldssc.proofs.subspace import Subspace
 from ldssc.validation import Matrix, Vector
@@ -23,6 +24,7 @@ _RELAX = 1.6
 _UNEVEN, _FACTOR = 2.5, 1.6
 _RARER = 1.5
 _INEXACT = 1e-3
+_DROWNS = 1e3
 
 
 @dataclass
@@ -35,17 +37,21 @@ class Splitting:
     V: Matrix
     rho: float
     L: Matrix
+    size: float
 
     @classmethod
     def start(cls, A: Matrix, s: Vector, k: int, V: Matrix | None = None, rho: float | None = None) -> Splitting:
-        """From nothing, or from an earlier V and ρ."""
-        size = float(la.norm(A))
+        """From nothing, or from an earlier V and ρ. Only PAP matters; it is held where A would drown it in rounding."""
+        centred = center(A, s)
+        size = float(la.norm(centred))
+        if float(la.norm(A)) > _DROWNS * size:
+            A = centred
+        del centred
         rho = rho or (2 * size / k**0.5 if size > 0 else 1.0)
-        return cls(A, s, k, np.zeros_like(A) if V is None else V, rho, np.zeros((len(A), 0)))
+        return cls(A, s, k, np.zeros_like(A) if V is None else V, rho, np.zeros((len(A), 0)), size)
 
     def __post_init__(self) -> None:
-        self.size = float(la.norm(self.A))
-        self._B = np.empty_like(self.A)
+        self._B: Matrix | None = None
         self._subspace = Subspace(self.s)
         self._e = self.s / la.norm(self.s)
         self.primal = self.dual = np.inf
@@ -61,10 +67,11 @@ class Splitting:
 
     def step(self, *, measure: bool = False) -> None:
         """One iteration; with `measure`, the two residuals relative to what they are residuals of, and ρ after them."""
+        B = self._B = np.empty_like(self.V) if self._B is None else self._B
         for rows in slices(len(self.A)):
-            np.abs(self.V[rows], out=self._B[rows])
-            self._B[rows] += self.A[rows] * (1 / self.rho)
-        pairs = self._subspace.leading(self._B, self._wanted, _INEXACT)
+            np.abs(self.V[rows], out=B[rows])
+            B[rows] += self.A[rows] * (1 / self.rho)
+        pairs = self._subspace.leading(B, self._wanted, _INEXACT)
         theta = threshold(pairs.values, self.k - 1)
         rise = pairs.values - theta
         keep = rise > 0
@@ -119,6 +126,10 @@ class Splitting:
         Q = np.minimum(self.V, 0)
         Q *= -self.rho
         return np.maximum(Q, Q.T)
+
+    def rest(self) -> None:
+        """Give back the memory that only steps need."""
+        self._B = None
 
     def factor(self) -> Matrix:
         """The matrix whose product with its transpose is G."""
