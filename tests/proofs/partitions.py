@@ -62,3 +62,9 @@ def exact_cost(objective: str, data: np.ndarray, w: np.ndarray, labels: np.ndarr
             degree = sum(weight[i] * weight[j] * rows[i][j] for i in inside for j in range(len(rows)))
             total += (degree - pairs) / degree
     return total
+
+
+def partition_matrix(labels: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """G_W: s_i s_j / (weight of the group) where i and j share a group."""
+    same = (labels[:, None] == labels[None, :]) * np.outer(s, s)
+    return same / (same * np.outer(s, s)).sum(axis=1, keepdims=True) * (s**2)[:, None]

@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from partitions import all_costs, partitions
+from partitions import all_costs, partition_matrix, partitions
 from scipy.linalg import block_diag
 
 from ldssc.proofs import bounds, objectives
 from ldssc.proofs.bounds import Piece, largest_sum, low_rank_bound, partition_bound
-from ldssc.proofs.rounding import partition_matrix
 
 KINDS = ("kmeans", "kernel", "normalized-cut")
 

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from partitions import partitions
+from partitions import partition_matrix, partitions
 from strategies import ORDINARY, symmetric_matrices
 
 import ldssc
 from ldssc.projections import center, project_semidefinite
 from ldssc.proofs import splitting
 from ldssc.proofs.bounds import partition_bound
-from ldssc.proofs.loop import feasible_value
-from ldssc.proofs.rounding import fit_multiplier, group_sums, membership, partition_matrix, rank_one_multiplier, targets
+from ldssc.proofs.repair import feasible_value
+from ldssc.proofs.rounding import fit_multiplier, group_sums, membership, rank_one_multiplier, targets
 from ldssc.proofs.subspace import Subspace
 from ldssc.solvers import Status
 

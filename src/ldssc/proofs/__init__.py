@@ -3,8 +3,8 @@
 from ldssc.proofs.answers import Relaxation, RelaxationCertificate
 from ldssc.proofs.labels import OBJECTIVES, certify_labels
 from ldssc.proofs.relaxation import relax
-from ldssc.proofs.tightness import Trust, trust
-from ldssc.proofs.verdict import LabelProof
+from ldssc.proofs.tightness import trust
+from ldssc.proofs.verdict import LabelProof, Trust
 
 __all__ = [
     "OBJECTIVES",

@@ -23,7 +23,6 @@ import scipy.linalg as la
 from ldssc.embedding import robust_svd
 from ldssc.exceptions import InputError
 from ldssc.labels import kmeans
-from ldssc.projections import gram
 from ldssc.validation import Matrix, Vector
 
 Codes = npt.NDArray[np.int64]
@@ -35,11 +34,6 @@ def membership(codes: Codes, s: Vector) -> Matrix:
     W = np.zeros((len(codes), int(codes.max()) + 1))
     W[np.arange(len(codes)), codes] = s
     return np.asarray(W / np.sqrt((W * W).sum(axis=0)))
-
-
-def partition_matrix(codes: Codes, s: Vector) -> Matrix:
-    """G_W = WWᵀ."""
-    return gram(membership(codes, s))
 
 
 def round_factor(factor: Matrix, s: Vector, k: int) -> Codes | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -23,11 +22,10 @@ from ldssc.labels import as_random_state
 from ldssc.metrics import error_rate, label_codes
 from ldssc.proofs.relaxation import relax
 from ldssc.proofs.rounding import Codes, round_factor
+from ldssc.proofs.verdict import Trust
 from ldssc.solvers.records import Status
 from ldssc.validation import Matrix, Vector, as_matrix, check_count
 
-#: From this value on the study found the partition right within a tenth; below the second, hardly ever (benchmarks/trust).
-BELIEVE, DOUBT = 0.95, 0.90
 #: Points, above which samples are looked at.
 WHOLE = 1000
 _SAMPLE, _SAMPLES = 500, 5
@@ -35,67 +33,6 @@ _TINY = 0.1  # of the mean size: a smaller group is no group, nor is a single po
 _LOSS = 0.05  # of the points, at most, are left out
 _ROUNDS = 5
 _TOL, _MAX_ITER = 1e-3, 600
-
-
-@dataclass(frozen=True, eq=False)
-class Trust:
-    """How far to believe in a partition into `n_clusters` groups, from 0 to 1, and why.
-
-    `value` is a tightness, or the mean of several samples' with its `spread`; `null` is the range of the same number on data
-    without clusters, if it was asked for. `labels` is the partition that it speaks of (−1: left out), None where samples were
-    taken; `agreement` the share of the points on which the labels that were given are the same. `reliable` is false where
-    tiny groups remain: then the number says nothing.
-    """
-
-    value: float
-    n_clusters: int
-    n_points: int
-    n_left_out: int
-    spread: tuple[float, float] | None
-    null: tuple[float, float] | None
-    agreement: float | None
-    reliable: bool
-    seconds: float
-    labels: npt.NDArray[np.int64] | None = field(default=None, repr=False)
-    notes: tuple[str, ...] = ()
-
-    def __float__(self) -> float:
-        return self.value
-
-    @property
-    def believable(self) -> bool:
-        """Whether the number is high enough, above the null's where there is one, and not an artefact."""
-        return self.reliable and self.value >= max(DOUBT if self.null else BELIEVE, self.null[1] if self.null else 0.0)
-
-    @property
-    def sentence(self) -> str:
-        """The verdict in words."""
-        said = [f"{self.value:.2f}"]
-        if self.spread is not None:
-            said[0] += f" ({self.spread[0]:.2f} to {self.spread[1]:.2f} on samples)"
-        if self.null is not None:
-            said.append(f"data without clusters of this kind give {self.null[0]:.2f} to {self.null[1]:.2f}")
-        what = f"{'; '.join(said)}: {_verdict(self)}."
-        if self.agreement is not None:
-            share = f"{100 * self.agreement:.3g} %"
-            what += f" The partition that this speaks of agrees with the labels on {share} of the points."
-        return " ".join([what, *self.notes])
-
-    def __str__(self) -> str:
-        return self.sentence
-
-
-def _verdict(trust: Trust) -> str:
-    if not trust.reliable:
-        return "this says nothing, for the groups are isolated points"
-    if trust.believable:
-        return "believe it"
-    low = DOUBT if trust.null is None else max(DOUBT, trust.null[1])
-    return (
-        f"not proven, look closer: the clusters of {trust.n_clusters} overlap"
-        if trust.value >= low
-        else (f"do not believe in {trust.n_clusters} clusters")
-    )
 
 
 def trust(
