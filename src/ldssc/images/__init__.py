@@ -1,0 +1,36 @@
+"""Image segmentation: edges, intervening contours, `segment`, and scores of what it finds. Arrays in, arrays out."""
+
+from ldssc.images.contours import contour_affinity, localize
+from ldssc.images.drawing import draw_labels, overlay
+from ldssc.images.edges import edge_magnitude
+from ldssc.images.reading import read_image
+from ldssc.images.scores import (
+    BoundaryScores,
+    StrayRegions,
+    boundary,
+    boundary_scores,
+    connected_regions,
+    covering,
+    stray_regions,
+)
+from ldssc.images.segment import PixelAffinity, Segmentation, pixel_affinity, segment
+
+__all__ = [
+    "BoundaryScores",
+    "PixelAffinity",
+    "Segmentation",
+    "StrayRegions",
+    "boundary",
+    "boundary_scores",
+    "connected_regions",
+    "contour_affinity",
+    "covering",
+    "draw_labels",
+    "edge_magnitude",
+    "localize",
+    "overlay",
+    "pixel_affinity",
+    "read_image",
+    "segment",
+    "stray_regions",
+]
