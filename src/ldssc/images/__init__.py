@@ -13,7 +13,7 @@ from ldssc.images.scores import (
     covering,
     stray_regions,
 )
-from ldssc.images.segment import PixelAffinity, Segmentation, pixel_affinity, segment
+from ldssc.images.segment import PixelAffinity, Segmentation, pixel_affinity, segment, segmentation
 
 __all__ = [
     "BoundaryScores",
@@ -32,5 +32,6 @@ __all__ = [
     "pixel_affinity",
     "read_image",
     "segment",
+    "segmentation",
     "stray_regions",
 ]

@@ -90,12 +90,17 @@ def _moved(array: npt.NDArray[Any], r: int, c: int, dy: int, dx: int) -> npt.NDA
 def _ridges(cracks: Matrix) -> Matrix:
     """Each value that is no less than those above and below it, else 0."""
     padded = np.pad(cracks, ((1, 1), (0, 0)))
-    return np.where((cracks >= padded[:-2]) & (cracks >= padded[2:]), cracks, 0.0)
+    highest: Matrix = np.where((cracks >= padded[:-2]) & (cracks >= padded[2:]), cracks, 0.0)
+    return highest
 
 
 def _checked_edges(edges: Any) -> Matrix:
-    edges = as_matrix(edges, "edges")
-    if edges.size == 0 or edges.min() < 0:
-        what = f"is empty (shape {edges.shape})" if edges.size == 0 else f"has negative values, down to {edges.min():.3g}"
+    checked = as_matrix(edges, "edges")
+    if checked.size == 0 or checked.min() < 0:
+        what = (
+            f"is empty (shape {checked.shape})"
+            if checked.size == 0
+            else f"has negative values, down to {checked.min():.3g}"
+        )
         raise InputError(f"edges {what}; pass one magnitude >= 0 a pixel")
-    return edges
+    return checked

@@ -19,7 +19,7 @@ def draw_labels(labels: Any) -> Picture:
     """A colour for each label: those of the library's figures, which differ in grey too; after eight, random ones."""
     labels = label_image(labels, "labels")
     values, codes = np.unique(labels, return_inverse=True)
-    return _palette(len(values))[codes.reshape(labels.shape)]
+    return palette(len(values))[codes.reshape(labels.shape)]
 
 
 def overlay(image: Any, labels: Any, *, strength: float = 0.35) -> Picture:
@@ -47,7 +47,8 @@ def _visible(image: Any) -> npt.NDArray[np.float64]:
     return colour * 255
 
 
-def _palette(n: int) -> Picture:
+def palette(n: int) -> Picture:
+    """n colours, one a row."""
     fixed = [[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in COLOURS]
     more = np.random.default_rng(0).integers(40, 230, (max(0, n - len(fixed)), 3))
     return np.vstack([fixed, more])[:n].astype(np.uint8)

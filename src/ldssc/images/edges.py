@@ -46,9 +46,7 @@ def edge_magnitude(image: Any, *, scales: tuple[float, ...] = SCALES, orientatio
     return channel_edges(as_image(image), scales=scales, orientations=orientations)
 
 
-def channel_edges(
-    channels: Image, *, scales: tuple[float, ...] = SCALES, orientations: int = ORIENTATIONS
-) -> Matrix:
+def channel_edges(channels: Image, *, scales: tuple[float, ...] = SCALES, orientations: int = ORIENTATIONS) -> Matrix:
     """`edge_magnitude` of an image that `as_image` has made."""
     if not scales:
         raise InputError("scales is empty; at least one scale is needed")

@@ -17,7 +17,8 @@ from ldssc.writing import PathLike, first_line, write_atomically
 Image = npt.NDArray[np.float64]
 #: What white is in each kind of whole number.
 WHITE = {"bool": 1, "uint8": 255, "uint16": 65535}
-PICTURES = (".png", ".tif", ".tiff", ".bmp")
+#: Written without loss.
+PICTURES = {".png": "PNG", ".tif": "TIFF", ".tiff": "TIFF", ".bmp": "BMP"}
 
 
 def as_image(value: Any) -> Image:
@@ -39,7 +40,9 @@ def as_image(value: Any) -> Image:
     if white is None and array.dtype.kind != "f":
         raise InputError(f"image has an alpha channel of type {array.dtype}; use uint8, uint16 or floats from 0 to 1")
     if alpha.min() < 0 or alpha.max() > 1:
-        raise InputError(f"image has an alpha channel from {alpha.min():g} to {alpha.max():g}; opacity runs from 0 to 1")
+        raise InputError(
+            f"image has an alpha channel from {alpha.min():g} to {alpha.max():g}; opacity runs from 0 to 1"
+        )
     return np.concatenate([colour * alpha + (1 - alpha), alpha], axis=2)
 
 
@@ -51,7 +54,9 @@ def _checked_array(value: Any) -> npt.NDArray[Any]:
     if np.ma.is_masked(value):
         raise InputError("image has masked pixels; fill them first")
     if array.dtype.kind not in "fiub":
-        raise InputError(f"image must be an array of real numbers, and has dtype {array.dtype}; read files by read_image")
+        raise InputError(
+            f"image must be an array of real numbers, and has dtype {array.dtype}; read files by read_image"
+        )
     if array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] not in (1, 2, 3, 4)):
         raise InputError(
             f"image must have shape (height, width) or (height, width, channels) with 1 to 4 channels, and has shape "
@@ -108,7 +113,28 @@ def _pixels(picture: Any) -> npt.NDArray[Any]:
 
 
 def write_image(path: PathLike, pixels: npt.NDArray[Any]) -> None:
-    """An array of uint8 or uint16 as a picture file without loss, whole or not at all."""
-    picture = require("PIL.Image", "images").fromarray(pixels)
-    kind = {".tif": "TIFF", ".tiff": "TIFF", ".bmp": "BMP"}.get(Path(path).suffix.lower(), "PNG")
+    """An array of uint8 or uint16 as a .png, .tif or .bmp, without loss, whole or not at all."""
+    _save(path, require("PIL.Image", "images").fromarray(pixels))
+
+
+def write_labels(path: PathLike, labels: npt.NDArray[np.int64], palette: npt.NDArray[np.uint8]) -> None:
+    """Labels as .npy, or as a picture whose pixel values are the labels and whose palette shows them in colour.
+
+    More than 256 labels go into 16 bits of grey.
+    """
+    if Path(path).suffix.lower() == ".npy":
+        write_atomically(path, lambda stream: np.save(stream, labels, allow_pickle=False))
+        return
+    pillow = require("PIL.Image", "images")
+    if labels.max() > 255:
+        _save(path, pillow.fromarray(labels.astype(np.uint16)))
+        return
+    picture = pillow.fromarray(labels.astype(np.uint8)).convert("P")
+    picture.putdata(labels.astype(np.uint8).ravel().tolist())
+    picture.putpalette(palette.ravel().tolist())
+    _save(path, picture)
+
+
+def _save(path: PathLike, picture: Any) -> None:
+    kind = PICTURES[Path(path).suffix.lower()]
     write_atomically(path, lambda stream: picture.save(stream, format=kind))

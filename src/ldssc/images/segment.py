@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -14,12 +14,15 @@ from ldssc.exceptions import InputError
 from ldssc.images.contours import contour_affinity, localize
 from ldssc.images.edges import channel_edges
 from ldssc.images.grid import Labels, enlarge, grid_shape, shrink
-from ldssc.images.reading import as_image
+from ldssc.images.reading import Image, as_image
+from ldssc.memory import require_memory
 from ldssc.normalization import NORMALIZATIONS
 from ldssc.solvers import Result
 from ldssc.validation import Matrix, check_choice, check_count, check_positive
 
 GRID, RADIUS = 40, 10.0
+#: Proven relative distance of F; from .1 down the labels hardly change, and each step costs as much as the last.
+TOL = 5e-2
 #: Default sigma, in units of the picture's contrast. A projection in the Frobenius norm keeps the largest affinities of
 #: each pixel, and wants to see them apart; the other rules only rescale, and want small ones to vanish.
 SIGMA = {name: 4.0 if name in ("semidefinite", "frobenius", "frobenius-successive") else 0.5 for name in NORMALIZATIONS}
@@ -63,9 +66,12 @@ def pixel_affinity(
     brightness and range, and with few edges or many, are then treated alike. Without an edge all affinities within the
     radius are 1.
     """
-    sigma = check_positive(sigma, "sigma")
     full = as_image(image)
-    shape = grid_shape(*full.shape[:2], grid)
+    return _affinity(full, grid_shape(full.shape[0], full.shape[1], grid), radius, sigma)
+
+
+def _affinity(full: Image, shape: tuple[int, int], radius: float, sigma: float) -> PixelAffinity:
+    sigma = check_positive(sigma, "sigma")
     edges = channel_edges(shrink(full, shape))
     if edges.max() <= ROUNDING * float(np.abs(full).max()):
         return PixelAffinity(shape, np.zeros(shape), 0.0, sigma, contour_affinity(np.zeros(shape), radius, sigma))
@@ -74,13 +80,16 @@ def pixel_affinity(
     return PixelAffinity(shape, edges, contrast, sigma * contrast, K)
 
 
-@overload
-def segment(image: Any, n_segments: int = ..., *, return_result: Literal[False] = ..., **options: Any) -> Labels: ...
-@overload
-def segment(image: Any, n_segments: int = ..., *, return_result: Literal[True], **options: Any) -> Segmentation: ...
-@overload
-def segment(image: Any, n_segments: int = ..., *, return_result: bool, **options: Any) -> Labels | Segmentation: ...
-def segment(
+def segment(image: Any, n_segments: int = 4, **options: Any) -> Labels:
+    """Cut a picture into segments along its edges: an integer label for each pixel, numbered as they first appear.
+
+    Options, all by name, are those of `images.segmentation`, which returns all that led to the labels too: grid, radius,
+    sigma, normalization, solver, tol, solver_params, n_init, random_state.
+    """
+    return segmentation(image, n_segments, **options).labels
+
+
+def segmentation(
     image: Any,
     n_segments: int = 4,
     *,
@@ -89,13 +98,12 @@ def segment(
     sigma: float | None = None,
     normalization: str = "semidefinite",
     solver: str = "auto",
-    tol: float = 1e-2,
+    tol: float = TOL,
     solver_params: Mapping[str, Any] | None = None,
     n_init: int = 10,
     random_state: Any = None,
-    return_result: bool = False,
-) -> Labels | Segmentation:
-    """Cut a picture into segments along its edges: an integer label for each pixel, numbered as they first appear.
+) -> Segmentation:
+    """Cut a picture into segments along its edges; the labels, the affinity, the fitted estimator and its certificate.
 
     The picture is shrunk to the grid; pixels are as alike as the strongest edge on the line between them is weak (Yu and
     Shi's intervening contour); the affinities are normalised; their leading eigenvectors are discretised (Yu and Shi).
@@ -112,14 +120,16 @@ def segment(
     radius : reach of an affinity, in cells of the grid.
     sigma : width of the affinity, in units of the picture's contrast (see `pixel_affinity`). None: 4 where the
         normalisation projects in the Frobenius norm ("semidefinite", "frobenius", "frobenius-successive"), else 0.5.
-    normalization, solver, tol, solver_params, n_init, random_state : as in `SemidefiniteSpectralClustering`.
-    return_result : return a `Segmentation`: the labels with the affinity, the fitted estimator, and its certificate.
+    tol : proven relative distance to the exact matrix, for normalization="semidefinite".
+    normalization, solver, solver_params, n_init, random_state : as in `SemidefiniteSpectralClustering`.
     """
     check_choice(normalization, "normalization", NORMALIZATIONS)
     n_segments = check_count(n_segments, "n_segments")
-    affinity = pixel_affinity(
-        image, grid=grid, radius=radius, sigma=SIGMA[normalization] if sigma is None else sigma
-    )
+    full = as_image(image)
+    shape = grid_shape(full.shape[0], full.shape[1], grid)
+    cells = shape[0] * shape[1]
+    require_memory(40.0 * cells**2, f"a grid of {shape[0]} x {shape[1]} cells", "use a smaller one")
+    affinity = _affinity(full, shape, radius, SIGMA[normalization] if sigma is None else sigma)
     _check_segments(n_segments, affinity)
     model = SemidefiniteSpectralClustering(
         n_segments,
@@ -131,9 +141,8 @@ def segment(
         n_init=n_init,
         random_state=random_state,
     ).fit(affinity.K.toarray())
-    grid_labels = model.labels_.reshape(affinity.shape)
-    found = Segmentation(enlarge(grid_labels, as_image(image).shape[:2]), grid_labels, affinity, model)
-    return found if return_result else found.labels
+    labels = model.labels_.reshape(affinity.shape)
+    return Segmentation(enlarge(labels, (full.shape[0], full.shape[1])), labels, affinity, model)
 
 
 def _check_segments(n_segments: int, affinity: PixelAffinity) -> None:
