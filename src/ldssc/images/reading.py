@@ -129,8 +129,7 @@ def write_labels(path: PathLike, labels: npt.NDArray[np.int64], palette: npt.NDA
     if labels.max() > 255:
         _save(path, pillow.fromarray(labels.astype(np.uint16)))
         return
-    picture = pillow.fromarray(labels.astype(np.uint8)).convert("P")
-    picture.putdata(labels.astype(np.uint8).ravel().tolist())
+    picture = pillow.frombytes("P", labels.shape[::-1], labels.astype(np.uint8).tobytes())
     picture.putpalette(palette.ravel().tolist())
     _save(path, picture)
 
