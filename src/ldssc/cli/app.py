@@ -15,6 +15,7 @@ import typer
 from ldssc import __version__
 from ldssc.cli import console
 from ldssc.cli.cluster import cluster
+from ldssc.cli.data import data
 from ldssc.cli.demo import demo
 from ldssc.cli.project import project
 from ldssc.cli.segment import segment
@@ -33,6 +34,7 @@ app = typer.Typer(
 )
 for command in (demo, cluster, project, segment):
     app.command()(command)
+app.add_typer(data)
 
 
 def _show_version(wanted: bool) -> None:
