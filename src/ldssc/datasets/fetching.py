@@ -73,10 +73,9 @@ def _download(url: str, scratch: Path, wanted: Entry, timeout: float, retries: i
     pooch = require("pooch", "data")
     pooch.get_logger().setLevel("ERROR")
     file = url.rsplit("/", 1)[-1]
-    bar: Any = False if progress is None else _Bar(file, progress)
     store = pooch.create(scratch, base_url="", registry={file: None}, urls={file: url}, retry_if_failed=retries)
     try:
-        return Path(store.fetch(file, downloader=pooch.HTTPDownloader(progressbar=bar, timeout=timeout)))
+        return Path(store.fetch(file, downloader=_downloader(file, timeout, progress)))
     except Exception as error:  # requests, urllib3 and the system each have errors of their own
         raise InputError(
             f"{wanted.title} could not be downloaded from {url}: {_cause(error)}; try again later, or get the files by hand "
@@ -109,20 +108,20 @@ def _cause(error: BaseException) -> str:
     return first_line(error) if isinstance(error, Exception) else type(error).__name__
 
 
-class _Bar:
-    """What pooch expects of a progress bar."""
+def _downloader(file: str, timeout: float, progress: Progress | None) -> Callable[..., None]:
+    """How pooch is to download: with the connection closed whatever happens, and the length checked."""
+    requests = require("requests", "data")
 
-    def __init__(self, file: str, progress: Progress) -> None:
-        self.file, self.progress, self.total, self.done = file, progress, 0, 0
+    def download(url: str, output: str, _: object) -> None:
+        with requests.get(url, stream=True, timeout=timeout) as response, open(output, "wb") as stream:
+            response.raise_for_status()
+            total, done = int(response.headers.get("Content-Length", 0)), 0
+            for chunk in response.iter_content(1 << 14):
+                stream.write(chunk)
+                done = stream.tell()
+                if progress is not None:
+                    progress(file, done, total)
+            if done < total and "Content-Encoding" not in response.headers:
+                raise requests.exceptions.ConnectionError(f"{done} bytes came of {total}")
 
-    def update(self, n: int) -> None:
-        """n more bytes."""
-        self.done += n
-        self.progress(self.file, self.done, self.total)
-
-    def reset(self) -> None:
-        """From the beginning; pooch also calls this at the end."""
-        self.done = 0
-
-    def close(self) -> None:
-        """Nothing to close."""
+    return download

@@ -74,7 +74,7 @@ def _read(wanted: Entry, folder: Path) -> tuple[Matrix, Classes]:
         )
     path = existing(path)
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
             missing = [part for part in ("X", "y") if part not in arrays.files]
             if missing:
                 raise InputError(f"{path} has no array {' and no '.join(missing)}; it has {', '.join(arrays.files)}")
