@@ -63,7 +63,7 @@ def test_a_run_writes_a_table_and_figures_and_a_second_run_computes_nothing(data
     assert outcome.missing == []
     assert len(cells_in(tmp_path)) == len(outcome.rows) == len(said) == 14
     assert "left" in said[-1]
-    names = ["figure7.csv", "figure7-sigma0.5.png", "figure7-sigma0.5.svg", "figure7-sigma4.png", "figure7-sigma4.svg"]
+    names = ["figure7.csv", "figure7-sigma0.5.png", "figure7-sigma0.5.svg", "figure7-sigma3.png", "figure7-sigma3.svg"]
     assert [path.name for path in outcome.files] == names
     assert all(path.stat().st_size > 500 for path in outcome.files)
     with outcome.files[0].open() as stream:
@@ -75,9 +75,9 @@ def test_a_run_writes_a_table_and_figures_and_a_second_run_computes_nothing(data
 
 def test_the_numbers_are_those_of_the_segmentation(data: Path, tmp_path: Path) -> None:
     methods = tuple(method for method in figure7.METHODS if method.name in ("FSC", "LD-SSC2"))
-    outcome = figure7.run(data, tmp_path, settings=replace(SMALL, methods=methods, sigmas=(4.0,)))
+    outcome = figure7.run(data, tmp_path, settings=replace(SMALL, methods=methods, sigmas=(3.0,)))
     pixels = images.read_image(data / "images" / "disc.jpg")
-    options: dict[str, Any] = {"grid": (7, 7), "radius": 3.0, "sigma": 4.0, "random_state": 0}
+    options: dict[str, Any] = {"grid": (7, 7), "radius": 3.0, "sigma": 3.0, "random_state": 0}
     fsc = images.segmentation(pixels, 4, normalization="frobenius", **options)
     paper = images.segmentation(pixels, 4, solver="ld-ssc2", solver_params={"paper": True}, **options)
     humans = list(np.load(data / "images" / "disc_gt.npz")["segs"].astype(np.int64))
@@ -89,7 +89,7 @@ def test_the_numbers_are_those_of_the_segmentation(data: Path, tmp_path: Path) -
 
 
 def test_other_settings_are_other_cells(data: Path, tmp_path: Path) -> None:
-    quick = replace(SMALL, methods=figure7.METHODS[:1], sigmas=(4.0,))
+    quick = replace(SMALL, methods=figure7.METHODS[:1], sigmas=(3.0,))
     figure7.run(data, tmp_path, settings=quick)
     said: list[str] = []
     figure7.run(data, tmp_path, settings=replace(quick, radius=2.0), progress=said.append)
@@ -97,7 +97,7 @@ def test_other_settings_are_other_cells(data: Path, tmp_path: Path) -> None:
 
 
 def test_a_damaged_cell_is_computed_again(data: Path, tmp_path: Path) -> None:
-    quick = replace(SMALL, methods=figure7.METHODS[:2], sigmas=(4.0,))
+    quick = replace(SMALL, methods=figure7.METHODS[:2], sigmas=(3.0,))
     before = figure7.run(data, tmp_path, settings=quick)
     cells_in(tmp_path)[0].write_bytes(b"half a fi")
     said: list[str] = []

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from ldssc.exceptions import InputError, NotEnoughMemoryError
-from ldssc.images import contour_affinity, edge_magnitude, localize
+from ldssc.images import contour_affinity, find_edges, localize
 from ldssc.images.contours import touched
 
 edge_maps = arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1, 6)), elements=st.floats(0, 4))
@@ -50,14 +50,14 @@ def test_it_is_the_definition(edges: np.ndarray, radius: float, sigma: float) ->
 
 @given(edge_maps)
 def test_it_is_the_definition_on_the_finer_lattice(edges: np.ndarray) -> None:
-    lattice = localize(edges)
+    lattice = localize(edges, edges.max(initial=0) - edges)
     K = contour_affinity(lattice, 2.5, 1.0, step=2).toarray()
     np.testing.assert_allclose(K, by_hand(lattice, 2.5, 1.0, step=2), rtol=1e-12, atol=1e-300)
 
 
 @given(edge_maps, st.booleans())
 def test_it_is_symmetric_with_unit_diagonal_and_entries_from_0_to_1(edges: np.ndarray, fine: bool) -> None:
-    K = contour_affinity(localize(edges) if fine else edges, 3, 0.7, step=2 if fine else 1)
+    K = contour_affinity(localize(edges, edges) if fine else edges, 3, 0.7, step=2 if fine else 1)
     dense = K.toarray()
     np.testing.assert_array_equal(dense, dense.T)
     np.testing.assert_array_equal(dense.diagonal(), 1.0)
@@ -69,7 +69,7 @@ def test_it_is_symmetric_with_unit_diagonal_and_entries_from_0_to_1(edges: np.nd
 @given(edge_maps, st.booleans())
 def test_turning_the_edges_by_90_degrees_turns_the_answer(edges: np.ndarray, fine: bool) -> None:
     number = np.rot90(np.arange(edges.size).reshape(edges.shape)).ravel()
-    prepare, step = (localize, 2) if fine else (np.asarray, 1)
+    prepare, step = (lambda e: localize(e, e), 2) if fine else (np.asarray, 1)
     turned = contour_affinity(prepare(np.rot90(edges)), 3.7, 0.9, step=step).toarray()
     straight = contour_affinity(prepare(edges), 3.7, 0.9, step=step).toarray()
     np.testing.assert_array_equal(turned, straight[np.ix_(number, number)])
@@ -79,13 +79,36 @@ def test_turning_the_edges_by_90_degrees_turns_the_answer(edges: np.ndarray, fin
 def test_a_drawn_line_cuts_the_affinity_and_leaves_its_sides_whole(fine: bool) -> None:
     image = np.zeros((15, 15))
     image[:, 7] = 1.0
-    edges = edge_magnitude(image, scales=(0.5,))
-    K = contour_affinity(localize(edges) if fine else edges, 5, 0.1 * edges.max(), step=2 if fine else 1).toarray()
+    edges, down, right = find_edges(image, scales=(0.5,))
+    places = localize(down, right) if fine else edges
+    K = contour_affinity(places, 5, 0.1 * edges.max(), step=2 if fine else 1).toarray()
     side = np.tile(np.arange(15), 15)
     left, right = np.flatnonzero(side < 7), np.flatnonzero(side > 7)
     assert K[np.ix_(left, right)].max() < 1e-20
     assert K[7 * 15 + 1, 7 * 15 + 4] > 0.9
     assert (K[7 * 15 + 6, 7 * 15 + 3] > 0.9) == fine  # beside the line: only the finer lattice keeps it with its side
+
+
+def test_a_step_between_pixels_cuts_every_line_across_it() -> None:
+    """Flat lines too, which meet it at a corner of the lattice only."""
+    edges = np.tile([0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0], (8, 1))
+    K = contour_affinity(localize(0 * edges, edges), 6, 0.1, step=2).toarray()
+    left = np.tile(np.arange(8) < 4, 8)
+    assert K[np.ix_(left, ~left)].max() < 1e-40
+    assert K[np.ix_(left, left)].max() == 1.0
+    near = np.ix_(left, left)
+    assert (K[near] > 0).sum() == (K[near] == 1.0).sum()
+
+
+def test_the_pixels_beside_a_real_edge_keep_their_own_side() -> None:
+    """A step in a picture: along it and away from it nothing is cut by more than a little, across it all is."""
+    image = np.zeros((12, 12))
+    image[:, 6:] = 1.0
+    edges, down, right = find_edges(image)
+    K = contour_affinity(localize(down, right), 3, 0.5 * edges.max(), step=2).toarray().reshape(12, 12, 12, 12)
+    assert K[5, 5, 5, 2] > 0.9
+    assert K[5, 5, 6, 5] > 0.6
+    assert K[5, 5, 5, 6] < 0.1
 
 
 @pytest.mark.parametrize("slope", [(1, 1), (1, -1), (2, 1), (1, 3)])
@@ -114,10 +137,10 @@ def test_touched_places_by_hand() -> None:
 
 def test_the_edge_moves_between_the_pixels() -> None:
     edges = np.tile([0.0, 1.0, 4.0, 4.0, 1.0, 0.0], (3, 1))
-    lattice = localize(edges)
+    lattice = localize(0 * edges, edges)
     np.testing.assert_array_equal(lattice[0], [0, 0, 0, 0, 0, 4.0, 0, 0, 0, 0, 0])
     assert not lattice[::2, ::2].any()
-    np.testing.assert_array_equal(localize(np.zeros((1, 1))), np.zeros((1, 1)))
+    np.testing.assert_array_equal(localize(np.zeros((1, 1)), np.zeros((1, 1))), np.zeros((1, 1)))
 
 
 @pytest.mark.parametrize(

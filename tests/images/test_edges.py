@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from ldssc.exceptions import InputError
-from ldssc.images import edge_magnitude
+from ldssc.images import edge_magnitude, find_edges
 from ldssc.images.edges import filter_bank
 
 pictures = arrays(np.uint8, st.tuples(st.integers(1, 12), st.integers(1, 12)), elements=st.integers(0, 200))
@@ -46,7 +46,10 @@ def test_the_bank_is_closed_under_turns_by_90_degrees() -> None:
 
 @given(pictures)
 def test_turning_the_image_by_90_degrees_turns_the_answer(image: np.ndarray) -> None:
-    np.testing.assert_allclose(edge_magnitude(np.rot90(image)), np.rot90(edge_magnitude(image)), atol=1e-12)
+    straight, turned = find_edges(image), find_edges(np.rot90(image))
+    np.testing.assert_allclose(turned.magnitude, np.rot90(straight.magnitude), atol=1e-12)
+    np.testing.assert_allclose(turned.down, np.rot90(straight.right), atol=1e-12)
+    np.testing.assert_allclose(turned.right, np.rot90(straight.down), atol=1e-12)
 
 
 @given(pictures, st.integers(0, 55))
@@ -74,6 +77,14 @@ def test_a_step_answers_with_its_height_where_it_is_and_not_far_away() -> None:
     assert np.argmax(across) in (9, 10)
     assert (np.diff(across[10:15]) < 0).all()
     assert across[:4].max() < 0.01
+
+
+def test_a_step_is_crossed_by_who_goes_across_it() -> None:
+    image = np.zeros((20, 20))
+    image[:, 10:] = 1.0
+    magnitude, down, right = find_edges(image)
+    np.testing.assert_allclose(right[:, 9:11], magnitude[:, 9:11], rtol=1e-12)
+    assert down.max() < 0.6 * right.max()
 
 
 def test_a_thin_line_answers_on_itself_as_a_step_does() -> None:

@@ -84,7 +84,7 @@ def test_the_record_tells_all_and_its_certificate_holds() -> None:
     audit = ldssc.certify(F, K, found.result.u, found.result.Q, found.result.Z)
     assert audit.distance <= 1e-2
     assert found.affinity.shape == found.grid_labels.shape == (14, 14)
-    assert found.affinity.sigma == pytest.approx(4 * found.affinity.contrast)
+    assert found.affinity.sigma == pytest.approx(3 * found.affinity.contrast)
     assert segmentation(drawn(quarters()), 4, normalization="sinkhorn", **QUICK).result is None
 
 

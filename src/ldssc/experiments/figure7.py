@@ -60,7 +60,7 @@ class Settings:
     grid: tuple[int, int] = (40, 40)
     n_segments: int = 4
     radius: float = 10.0
-    sigmas: tuple[float, ...] = (0.5, 4.0)  # what suits the cuts, what suits the projections (docs/images.md)
+    sigmas: tuple[float, ...] = (0.5, 3.0)  # what suits the cuts, what suits the projections (docs/images.md)
     n_init: int = 10
     random_state: int = 0
     faces: tuple[tuple[str, int], ...] = (("orl", 0), ("orl", 130), ("yale_64x64", 0), ("yale_64x64", 60))

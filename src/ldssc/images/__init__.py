@@ -2,7 +2,7 @@
 
 from ldssc.images.contours import contour_affinity, localize
 from ldssc.images.drawing import draw_labels, overlay
-from ldssc.images.edges import edge_magnitude
+from ldssc.images.edges import Edges, edge_magnitude, find_edges
 from ldssc.images.reading import read_image
 from ldssc.images.scores import (
     BoundaryScores,
@@ -17,6 +17,7 @@ from ldssc.images.segment import PixelAffinity, Segmentation, pixel_affinity, se
 
 __all__ = [
     "BoundaryScores",
+    "Edges",
     "PixelAffinity",
     "Segmentation",
     "StrayRegions",
@@ -27,6 +28,7 @@ __all__ = [
     "covering",
     "draw_labels",
     "edge_magnitude",
+    "find_edges",
     "localize",
     "overlay",
     "pixel_affinity",

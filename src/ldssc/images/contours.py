@@ -16,18 +16,21 @@ from ldssc.validation import Matrix, as_matrix, check_count, check_positive
 Offset = tuple[int, int]
 
 
-def localize(edges: Any) -> Matrix:
+def localize(down: Any, right: Any) -> Matrix:
     """The edges, sharpened and moved between the pixels, on a lattice twice as fine: the pixels are its even places.
 
-    The crack between two neighbours gets the mean of their magnitudes if neither parallel crack beside it has more, else
-    0; a corner gets the largest of its four cracks; pixels get 0. A pixel beside an edge is then cut off from what lies
-    beyond it, and not from its own side, as it would be if it carried the edge itself.
+    The crack between a pixel and the one below it gets the mean of their `down` magnitudes if neither crack above or below
+    has more, else 0; that to the right likewise from `right`; a corner gets the largest of its four cracks; pixels get 0.
+    A pixel beside an edge is then cut off from what lies beyond it, and not from its own side, as it would be if it
+    carried the edge itself.
     """
-    edges = _checked_edges(edges)
-    height, width = edges.shape
+    down, right = _checked_edges(down), _checked_edges(right)
+    if down.shape != right.shape:
+        raise InputError(f"down has shape {down.shape} and right {right.shape}; they belong to one image")
+    height, width = down.shape
     lattice = np.zeros((2 * height - 1, 2 * width - 1))
-    lattice[1::2, ::2] = _ridges((edges[1:] + edges[:-1]) / 2)
-    lattice[::2, 1::2] = _ridges(((edges[:, 1:] + edges[:, :-1]) / 2).T).T
+    lattice[1::2, ::2] = _ridges((down[1:] + down[:-1]) / 2)
+    lattice[::2, 1::2] = _ridges(((right[:, 1:] + right[:, :-1]) / 2).T).T
     sides = lattice[:-2:2, 1::2], lattice[2::2, 1::2], lattice[1::2, :-2:2], lattice[1::2, 2::2]
     lattice[1::2, 1::2] = np.maximum.reduce(sides)
     return lattice

@@ -36,8 +36,16 @@ class FilterPair(NamedTuple):
     odd: Matrix
 
 
-def edge_magnitude(image: Any, *, scales: tuple[float, ...] = SCALES, orientations: int = ORIENTATIONS) -> Matrix:
-    """The largest √(even² + odd²) over orientations, scales and colour channels: one number a pixel.
+class Edges(NamedTuple):
+    """Edge magnitude at each pixel, and what of it a step down or a step to the right crosses: its share by |cosine|."""
+
+    magnitude: Matrix
+    down: Matrix
+    right: Matrix
+
+
+def find_edges(image: Any, *, scales: tuple[float, ...] = SCALES, orientations: int = ORIENTATIONS) -> Edges:
+    """The largest √(even² + odd²) over orientations, scales and colour channels, at each pixel.
 
     A straight step of height one has magnitude about 1. The filters have sum zero, so that a brightness offset changes
     nothing; their orientations come in pairs at right angles, so that a turn of the image by 90° turns the answer.
@@ -46,18 +54,25 @@ def edge_magnitude(image: Any, *, scales: tuple[float, ...] = SCALES, orientatio
     return channel_edges(as_image(image), scales=scales, orientations=orientations)
 
 
-def channel_edges(channels: Image, *, scales: tuple[float, ...] = SCALES, orientations: int = ORIENTATIONS) -> Matrix:
-    """`edge_magnitude` of an image that `as_image` has made."""
+def edge_magnitude(image: Any, *, scales: tuple[float, ...] = SCALES, orientations: int = ORIENTATIONS) -> Matrix:
+    """The magnitude of `find_edges` alone."""
+    return find_edges(image, scales=scales, orientations=orientations).magnitude
+
+
+def channel_edges(channels: Image, *, scales: tuple[float, ...] = SCALES, orientations: int = ORIENTATIONS) -> Edges:
+    """`find_edges` of an image that `as_image` has made."""
     if not scales:
         raise InputError("scales is empty; at least one scale is needed")
-    pairs = [pair for scale in scales for pair in filter_bank(scale, orientations)]
-    magnitude: Matrix = np.zeros(channels.shape[:2])
+    found = Edges(*(np.zeros(channels.shape[:2]) for _ in range(3)))
     for channel in np.moveaxis(channels, 2, 0):
         raised = channel - channel.min()
-        for pair in pairs:
-            even, odd = (ndimage.correlate(raised, part, mode="reflect") for part in pair)
-            np.maximum(magnitude, np.hypot(even, odd), out=magnitude)
-    return magnitude
+        for scale in scales:
+            for j, pair in enumerate(filter_bank(scale, orientations)):
+                even, odd = (ndimage.correlate(raised, part, mode="reflect") for part in pair)
+                energy, angle = np.hypot(even, odd), j * np.pi / orientations
+                for part, share in zip(found, (1.0, abs(np.cos(angle)), abs(np.sin(angle))), strict=True):
+                    np.maximum(part, share * energy, out=part)
+    return found
 
 
 def filter_bank(scale: float, orientations: int = ORIENTATIONS) -> tuple[FilterPair, ...]:

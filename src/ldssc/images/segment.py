@@ -25,7 +25,7 @@ GRID, RADIUS = 40, 10.0
 TOL = 5e-2
 #: Default sigma, in units of the picture's contrast. A projection in the Frobenius norm keeps the largest affinities of
 #: each pixel, and wants to see them apart; the other rules only rescale, and want small ones to vanish.
-SIGMA = {name: 4.0 if name in ("semidefinite", "frobenius", "frobenius-successive") else 0.5 for name in NORMALIZATIONS}
+SIGMA = {name: 3.0 if name in ("semidefinite", "frobenius", "frobenius-successive") else 0.5 for name in NORMALIZATIONS}
 #: Edges below this share of the picture's range are rounding.
 ROUNDING = 1e-9
 
@@ -72,11 +72,12 @@ def pixel_affinity(
 
 def _affinity(full: Image, shape: tuple[int, int], radius: float, sigma: float) -> PixelAffinity:
     sigma = check_positive(sigma, "sigma")
-    edges = channel_edges(shrink(full, shape))
+    found = channel_edges(shrink(full, shape))
+    edges = found.magnitude
     if edges.max() <= ROUNDING * float(np.abs(full).max()):
         return PixelAffinity(shape, np.zeros(shape), 0.0, sigma, contour_affinity(np.zeros(shape), radius, sigma))
     contrast = float((edges * (edges / edges.sum())).sum())
-    K = contour_affinity(localize(edges), radius, sigma * contrast, step=2)
+    K = contour_affinity(localize(found.down, found.right), radius, sigma * contrast, step=2)
     return PixelAffinity(shape, edges, contrast, sigma * contrast, K)
 
 
@@ -118,7 +119,7 @@ def segmentation(
     grid : where the work is done. A number g allows g² cells in the picture's own proportions; a pair (rows, columns) is
         taken as it is. Labels are brought back to the picture's size by linear interpolation.
     radius : reach of an affinity, in cells of the grid.
-    sigma : width of the affinity, in units of the picture's contrast (see `pixel_affinity`). None: 4 where the
+    sigma : width of the affinity, in units of the picture's contrast (see `pixel_affinity`). None: 3 where the
         normalisation projects in the Frobenius norm ("semidefinite", "frobenius", "frobenius-successive"), else 0.5.
     tol : proven relative distance to the exact matrix, for normalization="semidefinite".
     normalization, solver, solver_params, n_init, random_state : as in `SemidefiniteSpectralClustering`.
