@@ -19,6 +19,7 @@ from ldssc.cluster import SemidefiniteSpectralClustering
 from ldssc.embedding import Embedding, spectral_embedding
 from ldssc.exceptions import InputError, MissingExtraError, NotEnoughMemoryError
 from ldssc.fermat import fermat_distances
+from ldssc.images import segment
 from ldssc.labels import assign_labels, discretize, kmeans
 from ldssc.metrics import error_rate
 from ldssc.nearest import Projection, nearest_doubly_stochastic
@@ -65,6 +66,7 @@ __all__ = [
     "precomputed_knn",
     "project",
     "relax",
+    "segment",
     "spectral_embedding",
     "trust",
 ]

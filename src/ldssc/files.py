@@ -42,7 +42,7 @@ def read_matrix(path: PathLike, *, header: bool | None = None) -> Any:
         return read_text(path, header=header).X
     if suffix not in READABLE:
         raise InputError(f"{path} is of no known kind ({suffix or 'no suffix'}); known: {', '.join(READABLE)}")
-    reader = {".npy": _read_npy, ".npz": _read_npz}.get(suffix, _read_mtx)
+    reader = {".npy": read_npy, ".npz": _read_npz}.get(suffix, _read_mtx)
     try:
         return _numeric(reader(path), path)
     except (InputError, MemoryError):
@@ -96,7 +96,8 @@ def _suffix(path: Path) -> str:
     return ".mtx.gz" if path.name.lower().endswith(".mtx.gz") else suffix
 
 
-def _read_npy(path: Path) -> npt.NDArray[Any]:
+def read_npy(path: Path) -> npt.NDArray[Any]:
+    """The array in a .npy file; nothing is unpickled."""
     with path.open("rb") as stream:
         _check_header(stream, path.stat().st_size, str(path))
         stream.seek(0)
