@@ -34,8 +34,8 @@ _PATIENCE = 2  # times as long to wait for a proof that would not suffice, as fa
 _FAR, _FAR_SHARE = 100.0, 0.4  # beyond so many times tol a proof is for the record only
 _LANDING_RANGE = 20.0  # times tol: a landing is worth trying from here
 _LANDING_BELOW = 2e-3  # ... but not before the support has settled
-_POLISH_RANGE = 6.0  # times tol: where Z is heavy, a polished matrix may prove enough from here
-_POLISH_ALWAYS = 100  # ... and after so many eigendecompositions it is worth its own in any case
+_POLISH_RANGE = 8.0  # times tol: where Z is heavy, a polished matrix may prove enough from here
+_POLISH_AFTER = 50  # ... and for the record after twice so many eigendecompositions, and after twice as many as the last time
 _LANDING_GAIN = 0.6  # ... and again when so much of the last distance is left
 _STALL_SHARE = 0.5  # no 2 % of progress in so much of the run is a stall
 _STALL_LEAST = 400  # ... nor in less than so many eigendecompositions
@@ -80,6 +80,7 @@ class Run:
     _last_proof: int = 0
     _own: float = math.inf
     _landed_at: float = math.inf
+    _polished_after: int = _POLISH_AFTER
     _notes: list[str] = field(default_factory=list)
     _last_gain: tuple[int, int, float] = (0, 0, math.inf)
     _ending: bool = False
@@ -267,7 +268,8 @@ class Run:
         if not self.tol < self._distance or self.seconds >= self.time_limit:
             return
         if float(np.trace(point.Z)) > HEAVY * len(point.Z):
-            if own < _POLISH_RANGE * self.tol or self.n_eig >= _POLISH_ALWAYS:
+            if own < min(_POLISH_RANGE * self.tol, 0.9 * self._landed_at) or self.n_eig >= 2 * self._polished_after:
+                self._landed_at, self._polished_after = own, self.n_eig
                 iterate = self._written.iterate
                 polished = polish(self.problem, point.F if iterate is None else iterate, self.sound_eigh)
                 self.offer(point._replace(F=self.problem.make_feasible(polished)))
