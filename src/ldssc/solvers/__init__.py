@@ -20,7 +20,7 @@ from ldssc.problem import Problem
 from ldssc.projections.namespace import namespace
 from ldssc.solvers import ld_ssc1, ld_ssc2
 from ldssc.solvers.accelerated import accelerated
-from ldssc.solvers.auto import auto
+from ldssc.solvers.auto import auto, suits_lean
 from ldssc.solvers.base import Run, Solver, solve
 from ldssc.solvers.conic import conic
 from ldssc.solvers.lean import LeanRun
@@ -119,6 +119,7 @@ def project(
     function, arrays = SOLVERS[solver]
     plain = weights is None and trace is None
     lean = solver in _LEAN and plain and (foreign or n >= LEAN_FROM or (in_single and solver == "accelerated"))
+    lean = lean or (solver == "auto" and start is None and suits_lean(problem, tol))
     arrays = LEAN_ARRAYS if lean else arrays
     if not foreign:
         require_memory(8.0 * arrays * n**2, f"solver {solver!r} at n = {n}", _remedy(solver))

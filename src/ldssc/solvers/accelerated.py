@@ -24,7 +24,7 @@ from ldssc.solvers.splitting import CLASS_TEST
 from ldssc.spectrum import FAILURES
 from ldssc.validation import Matrix, Vector
 
-_CLIPPED = 0.3  # of the diagonal of Π_D(A)
+CLIPPED = 0.3  # of the diagonal of Π_D(A)
 _SINGLE_ROWS = 600  # from so many rows on, single precision comes first
 _SINGLE_UNTIL = 1e-3  # proven distance
 _SINGLE_REACH = 1e4  # entries of A, beyond which single precision says nothing
@@ -78,15 +78,15 @@ def first_dual(run: Run, settings: Filter) -> tuple[ZDual | QDual, str]:
         return ZDual(problem, part, single, factor(Z), u, tau), "Z dual: from the start"
     if problem.trace is not None:
         return ZDual(problem, part, single, no_factor(A)), "Z dual: a trace is prescribed"
-    u, clipped = _clipped_diagonal(problem)
-    if clipped > _CLIPPED:
+    u, clipped = clipped_diagonal(problem)
+    if clipped > CLIPPED:
         xp = namespace(A)
         why = f"Q dual: Π_D(A) leaves {clipped:.0%} of the diagonal at zero, so that Z has no low rank"
         return QDual(problem, part, single, xp.zeros_like(A)), why
     return ZDual(problem, part, single, no_factor(A), u), f"Z dual: {clipped:.0%} of the diagonal of Π_D(A) are zero"
 
 
-def _clipped_diagonal(problem: Problem) -> tuple[Vector, float]:
+def clipped_diagonal(problem: Problem) -> tuple[Vector, float]:
     """The multiplier u of Π_D(A), and the share of its diagonal that is zero."""
     A, s = problem.A, problem.s
     xp, n = namespace(A), A.shape[0]

@@ -12,25 +12,29 @@ from __future__ import annotations
 import numpy as np
 
 from ldssc.filtering import Filter
-from ldssc.solvers.accelerated import accelerated, descend, first_dual
+from ldssc.problem import Problem
+from ldssc.projections import project_semidefinite
+from ldssc.solvers.accelerated import CLIPPED, accelerated, clipped_diagonal, descend, first_dual
 from ldssc.solvers.base import HEAVY, Run
 from ldssc.solvers.duals import ZDual
-from ldssc.solvers.lean import LeanRun
+from ldssc.solvers.lean import Given, LeanRun
 from ldssc.solvers.newton import newton
 from ldssc.solvers.records import State
 from ldssc.solvers.splitting import CLASS_TEST, Splitting
 from ldssc.validation import Matrix
 
 FILTERED = 500  # rows, from which filtered parts pay
-_COARSE = 3e-3  # a tolerance that the accelerated gradient reaches soonest
+COARSE = 3e-3  # a tolerance that the accelerated gradient reaches soonest
 _SWITCH = 1.2e-2  # proven distance from which Newton is faster
+_HUGE = 2500  # rows
+_ZERO = 1e-9  # an entry that is zero
 _PATIENCE = 150  # iterations in which it should get there
 
 
 def auto(run: Run) -> None:
     """Prove the closings of no multipliers at all, or of the start; go on by the solver for this kind and size."""
     if isinstance(run, LeanRun):
-        accelerated(run)
+        _lean(run)
         return
     if run.start is None:
         zero = np.zeros_like(run.K)
@@ -50,10 +54,26 @@ def auto(run: Run) -> None:
     newton(run, iteration)
 
 
+def suits_lean(problem: Problem, tol: float) -> bool:
+    """Whether the accelerated gradient alone, in a lean run, is the fastest: large, plain, light, and a coarse tolerance."""
+    if len(problem) < FILTERED or tol < COARSE or problem.s is not None or problem.trace is not None:
+        return False
+    return clipped_diagonal(problem)[1] <= CLIPPED
+
+
+def _lean(run: LeanRun) -> None:
+    """(9) is where the accelerated gradient begins; (10) costs a decomposition, which is dear where the matrix is huge."""
+    if run.start is None and isinstance(run.K, np.ndarray) and len(run.K) < _HUGE:
+        F, u, Z, _ = project_semidefinite(run.K, run.eigh)
+        if F.min() >= -_ZERO:
+            run.observe(Given(Z, u), note="free exit (10)", force=True)  # type: ignore[arg-type]
+    accelerated(run)
+
+
 def _warmed_up(run: Run, dual: ZDual, note: str) -> Matrix:
     """The Z that the accelerated gradient gets to before Newton is faster."""
     last = run.n_iter + _PATIENCE
-    level = 0.0 if run.tol >= _COARSE else _SWITCH
+    level = 0.0 if run.tol >= COARSE else _SWITCH
     reached = descend(run, Filter(), dual, f"accelerated; {note}", lambda: run.proven < level or run.n_iter >= last)
     return reached.kernel().Z
 

@@ -35,7 +35,9 @@ _FAR, _FAR_SHARE = 100.0, 0.4  # beyond so many times tol a proof is for the rec
 _LANDING_RANGE = 20.0  # times tol: a landing is worth trying from here
 _LANDING_BELOW = 2e-3  # ... but not before the support has settled
 _POLISH_RANGE = 8.0  # times tol: where Z is heavy, a polished matrix may prove enough from here
-_POLISH_AFTER = 50  # ... and for the record after twice so many eigendecompositions, and after twice as many as the last time
+_POLISH_AFTER = (
+    50  # ... and for the record after twice so many eigendecompositions, and after twice as many as the last time
+)
 _LANDING_GAIN = 0.6  # ... and again when so much of the last distance is left
 _STALL_SHARE = 0.5  # no 2 % of progress in so much of the run is a stall
 _STALL_LEAST = 400  # ... nor in less than so many eigendecompositions

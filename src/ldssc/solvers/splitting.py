@@ -75,9 +75,7 @@ class Splitting:
         return state
 
     def _parts(self) -> tuple[Matrix, Matrix]:
-        """W₊ and (−W)₊. The second, whose multiple is the multiplier, is semidefinite to its own rounding; where that is dear,
-        to the rounding of W.
-        """
+        """W₊ and (−W)₊. The second, of which Z is a multiple, is semidefinite to its own rounding, or W's."""
         w, U = self.run.eigh(self.W)
         low = w < 0
         if 2 * low.sum() > len(w) >= _DEAR:
