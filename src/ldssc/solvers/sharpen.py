@@ -1,4 +1,4 @@
-"""When a proof is worth sharpening, and how: by landing on the face of F where Z is light (12b), by polishing where it is not."""
+"""When a proof is worth sharpening, and how: by landing on the face of F (12b) where Z is light, else by polishing."""
 
 from __future__ import annotations
 
