@@ -18,9 +18,9 @@ HEAVY = 0.3  # tr Z / n, above which Z will have no low rank: zero diagonals, gr
 _LANDING_RANGE = 20.0  # times tol: a landing is worth trying from here
 _LANDING_BELOW = 2e-3  # ... but not before the support has settled
 _LANDING_GAIN = 0.6  # ... and again when so much of the last distance is left
-_POLISH_RANGE = 8.0  # times tol: a polished matrix may prove enough from here
-_POLISH_GAIN = 0.9  # ... and again when so much of the last distance is left
-_POLISH_AFTER = 100  # eigendecompositions, after which one is tried for the record; and after twice as many each time
+_POLISH_RANGE = 4.0  # times tol: a polished matrix may prove enough from here
+_POLISH_GAIN = 0.75  # ... and again when so much of the last distance is left
+_POLISH_AFTER = 200  # eigendecompositions, after which one is tried for the record; and after twice as many each time
 
 
 class Sharpening:
