@@ -22,6 +22,7 @@ from ldssc.filtering import Filter, PositivePart
 from ldssc.problem import Problem
 from ldssc.projections import Tally, eigh
 from ldssc.solvers import Result, Status, project
+from ldssc.solvers.auto import suits_lean
 from ldssc.solvers.base import Run, solve
 from ldssc.solvers.duals import QDual, ZDual, no_factor
 from ldssc.solvers.lean import LeanRun
@@ -412,3 +413,22 @@ def test_the_input_is_left_alone() -> None:
         np.testing.assert_array_equal(np.asarray(K), before)
     K = torch.eye(5, dtype=torch.float64, requires_grad=True)
     assert project(K, solver="accelerated").solved
+
+
+def test_auto_is_lean_where_that_suffices_and_only_there() -> None:
+    """Large, light, coarse: the accelerated gradient alone, in few arrays; the proof is as good as any."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(260, 2)), rng.normal(size=(260, 2)) + 4])
+    K = ldssc.gaussian_affinity(X, ldssc.median_distance(X))
+    zero = K - np.diag(K.diagonal())
+    assert suits_lean(Problem(K), 1e-2)
+    assert not suits_lean(Problem(K), 1e-3)
+    assert not suits_lean(Problem(zero), 1e-2)
+    assert not suits_lean(Problem(K[:400, :400]), 1e-2)
+    result = ldssc.project(K, tol=1e-2)
+    assert result.solved
+    assert result.solver == "auto"
+    near = ldssc.project(K, tol=1e-3)
+    assert near.solved
+    distance = np.linalg.norm(result.F - near.F) / np.linalg.norm(result.F)
+    assert distance <= result.certificate.distance + 1.01 * near.certificate.distance

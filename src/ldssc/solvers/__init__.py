@@ -20,7 +20,7 @@ from ldssc.problem import Problem
 from ldssc.projections.namespace import namespace
 from ldssc.solvers import ld_ssc1, ld_ssc2
 from ldssc.solvers.accelerated import accelerated
-from ldssc.solvers.auto import auto
+from ldssc.solvers.auto import auto, suits_lean
 from ldssc.solvers.base import Run, Solver, solve
 from ldssc.solvers.conic import conic
 from ldssc.solvers.lean import LeanRun
@@ -44,6 +44,7 @@ SOLVERS: dict[str, tuple[Solver, int]] = {
 #: rows, from which `accelerated` proves without decompositions, and the arrays that it then holds
 LEAN_FROM, LEAN_ARRAYS = 2500, 9
 _GENERAL = {"auto", "accelerated", "splitting"}
+_LEAN = {"auto", "accelerated"}
 _PAPER_ITERATIONS = {"ld-ssc1": ld_ssc1.OUTER, "ld-ssc2": ld_ssc2.ITERATIONS}
 
 
@@ -67,8 +68,8 @@ def project(
 
     Parameters
     ----------
-    K : symmetric matrix, any sign; dense or SciPy sparse. With solver="accelerated" also an array of PyTorch, CuPy or another
-        library of the array API, on any device that has float64: the answer is of that kind, and on that device.
+    K : symmetric matrix, any sign; dense or SciPy sparse. With "auto" or "accelerated" also an array of PyTorch, CuPy or
+        another library of the array API, on any device that has float64: the answer is of that kind, and on that device.
     solver : "auto", "newton", "splitting", "accelerated", "ld-ssc1" (Algorithm 1), "ld-ssc2" (Algorithm 2) or "conic"
         (CVXPY with Clarabel or SCS).
     tol : proven relative distance ‖F − F*‖/‖F‖ at which to stop.
@@ -110,14 +111,15 @@ def project(
     if start is not None and (paper or solver == "conic"):
         raise InputError(f"{'paper=True' if paper else f'solver {solver!r}'} takes no start; leave start out")
     in_single = precision(dtype) == SINGLE
-    foreign = solver == "accelerated" and is_foreign(K)
+    foreign = solver in _LEAN and is_foreign(K)
     if foreign and not (weights is None and trace is None and checkpoint is None):
         raise InputError("weights, trace and checkpoint are for NumPy arrays; pass np.asarray(K), or leave them out")
     problem = Problem(check_foreign(K)) if foreign else pose(K, weights, trace)
     n = problem.A.shape[0]
     function, arrays = SOLVERS[solver]
     plain = weights is None and trace is None
-    lean = solver == "accelerated" and plain and (foreign or in_single or n >= LEAN_FROM)
+    lean = solver in _LEAN and plain and (foreign or n >= LEAN_FROM or (in_single and solver == "accelerated"))
+    lean = lean or (solver == "auto" and start is None and suits_lean(problem, tol))
     arrays = LEAN_ARRAYS if lean else arrays
     if not foreign:
         require_memory(8.0 * arrays * n**2, f"solver {solver!r} at n = {n}", _remedy(solver))

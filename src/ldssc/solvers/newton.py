@@ -38,10 +38,12 @@ _PATIENCE = 25  # Newton steps in which the estimate must fall by a third
 _PROOF_RANGE = 20.0  # times tol: proofs, and landings with them, are worth trying from here
 
 
-def newton(run: Run, iteration: Splitting | None = None) -> None:
-    """Splitting and Newton in turns, each of longer turns than the last, until the loop stops them."""
+def newton(run: Run, iteration: Splitting | None = None, Z: Matrix | None = None) -> None:
+    """Splitting and Newton in turns, each of longer turns than the last, until the loop stops them; Newton first from a Z."""
     iteration = Splitting(run) if iteration is None else iteration
     turn = _WARM_START if run.start is not None and run.n_iter == iteration.k else WARM_UP
+    if Z is not None:
+        _turn(run, iteration, Z)
     while True:
         while True:
             state = iteration.step()
@@ -50,10 +52,15 @@ def newton(run: Run, iteration: Splitting | None = None) -> None:
             run.observe(state)
         run.observe(state, note=f"splitting for {iteration.k} iterations in all, then Newton")
         iteration.restart(iteration.W)  # gives its memory back
-        at, why = newton_steps(run, evaluate(run.problem, state.Z, None))
-        iteration.restart(at.F - at.Z / iteration.sigma)
-        run.observe(_state(at), note=f"back to splitting: {why}")
+        _turn(run, iteration, state.Z)
         turn = 2 * iteration.k
+
+
+def _turn(run: Run, iteration: Splitting, Z: Matrix) -> None:
+    """Newton from Z as long as it gets on; the splitting goes on from there."""
+    at, why = newton_steps(run, evaluate(run.problem, Z, None))
+    iteration.restart(at.F - at.Z / iteration.sigma)
+    run.observe(_state(at), note=f"back to splitting: {why}")
 
 
 class Dual(NamedTuple):
