@@ -19,7 +19,7 @@ import ldssc
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-OPTIONAL = ("typer", "rich", "cvxpy", "clarabel", "scs", "matplotlib")
+OPTIONAL = ("typer", "rich", "cvxpy", "clarabel", "scs", "matplotlib", "PIL", "pooch", "requests", "rdata")
 
 
 def code_blocks(page: Path, language: str) -> list[str]:

@@ -18,6 +18,7 @@ from ldssc.certificate import Certificate, certify
 from ldssc.cluster import SemidefiniteSpectralClustering
 from ldssc.embedding import Embedding, spectral_embedding
 from ldssc.exceptions import InputError, MissingExtraError, NotEnoughMemoryError
+from ldssc.images import segment
 from ldssc.labels import assign_labels, discretize, kmeans
 from ldssc.metrics import error_rate
 from ldssc.nearest import Projection, nearest_doubly_stochastic
@@ -57,5 +58,6 @@ __all__ = [
     "precomputed_affinity",
     "precomputed_knn",
     "project",
+    "segment",
     "spectral_embedding",
 ]

@@ -36,13 +36,13 @@ _SPARSE_PARTS = {"format", "shape", "data"}
 
 def read_matrix(path: PathLike, *, header: bool | None = None) -> Any:
     """An array, or a SciPy sparse one, as it stands in a .npy, .npz, .mtx or text file; its size is forecast first."""
-    path = _existing(path)
+    path = existing(path)
     suffix = _suffix(path)
     if suffix in TEXT:
         return read_text(path, header=header).X
     if suffix not in READABLE:
         raise InputError(f"{path} is of no known kind ({suffix or 'no suffix'}); known: {', '.join(READABLE)}")
-    reader = {".npy": _read_npy, ".npz": _read_npz}.get(suffix, _read_mtx)
+    reader = {".npy": read_npy, ".npz": _read_npz}.get(suffix, _read_mtx)
     try:
         return _numeric(reader(path), path)
     except (InputError, MemoryError):
@@ -55,7 +55,7 @@ def read_matrix(path: PathLike, *, header: bool | None = None) -> Any:
 
 def read_table(path: PathLike, *, header: bool | None = None, ignore: Sequence[str] = ()) -> Table:
     """Samples in rows: a text file with or without a header, or any file that `read_matrix` reads."""
-    path = _existing(path)
+    path = existing(path)
     if _suffix(path) in TEXT:
         try:
             return read_text(path, header=header, ignore=ignore)
@@ -69,7 +69,8 @@ def read_table(path: PathLike, *, header: bool | None = None, ignore: Sequence[s
     return Table(X, tuple(str(j + 1) for j in range(X.shape[1])), header=False)
 
 
-def _existing(path: PathLike) -> Path:
+def existing(path: PathLike) -> Path:
+    """The path, if a file that can be read is there and has something in it."""
     path = Path(path)
     try:
         mode = path.stat()
@@ -95,7 +96,8 @@ def _suffix(path: Path) -> str:
     return ".mtx.gz" if path.name.lower().endswith(".mtx.gz") else suffix
 
 
-def _read_npy(path: Path) -> npt.NDArray[Any]:
+def read_npy(path: Path) -> npt.NDArray[Any]:
+    """The array in a .npy file; nothing is unpickled."""
     with path.open("rb") as stream:
         _check_header(stream, path.stat().st_size, str(path))
         stream.seek(0)

@@ -188,3 +188,47 @@ def _checked_labels(labels: npt.ArrayLike, n: int) -> npt.NDArray[Any]:
     if labels.shape != (n,):
         raise InputError(f"labels must be one a row, {n} in all, and have shape {labels.shape}")
     return labels
+
+
+SegmentPanel = tuple[str, npt.NDArray[np.int64], str]
+
+
+def segments_figure(rows: Sequence[tuple[str, npt.NDArray[Any], Sequence[SegmentPanel]]]) -> Figure:
+    """A row a picture: its name and pixels, then its segments by several methods, each with a title and a note.
+
+    The picture is grey and pale; segments differ in shade, and their borders are black lines with a white rim: nothing
+    hangs on colour.
+    """
+    columns = 1 + max(len(panels) for _, _, panels in rows)
+    tall = [pixels.shape[0] / pixels.shape[1] for _, pixels, _ in rows]
+    figure = _figure(1.45 * columns, 0.3 + sum(1.3 * height + 0.55 for height in tall))
+    grid = figure.subplots(len(rows), columns, squeeze=False, height_ratios=tall)
+    for i, ((name, pixels, panels), axes) in enumerate(zip(rows, grid, strict=True)):
+        grey = np.asarray(pixels, dtype=np.float64)
+        grey = grey[..., :3].mean(axis=2) if grey.ndim == 3 else grey
+        shown = [("picture", None, name), *panels]
+        for ax, panel in zip(axes, shown, strict=False):
+            _segments(ax, grey, panel, titled=i == 0)
+        for ax in axes[len(shown) :]:
+            ax.set_visible(False)
+    return figure
+
+
+def _segments(ax: Axes, grey: Matrix, panel: tuple[str, Any, str], *, titled: bool) -> None:
+    title, labels, note = panel
+    low, high = float(grey.min()), float(grey.max())
+    picture = (grey - low) / ((high - low) or 1.0)
+    if labels is not None:
+        values, codes = np.unique(labels, return_inverse=True)
+        codes = codes.reshape(labels.shape)
+        shades = np.linspace(0.35, 1.0, len(values))[codes]
+        picture = 0.35 * picture + 0.65 * shades
+        for code in range(len(values) - 1):
+            inside = (codes == code).astype(float)
+            for colour, width in (("white", 2.2), ("black", 1.0)):
+                ax.contour(inside, levels=[0.5], colors=colour, linewidths=width)
+    ax.imshow(picture, cmap="gray", vmin=0, vmax=1, interpolation="nearest", zorder=0)
+    _frame(ax)
+    ax.set_xlabel(note, fontsize=7, color=INK)
+    if titled:
+        ax.set_title(title, fontsize=9, color=INK)

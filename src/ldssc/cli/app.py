@@ -15,8 +15,10 @@ import typer
 from ldssc import __version__
 from ldssc.cli import console
 from ldssc.cli.cluster import cluster
+from ldssc.cli.data import data
 from ldssc.cli.demo import demo
 from ldssc.cli.project import project
+from ldssc.cli.segment import segment
 from ldssc.exceptions import InputError
 
 #: 0 and 1 come from the commands: proven to the tolerance, or written without that.
@@ -30,8 +32,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 done and proven to the tolerance; 1 written, not proven to it; 2 the input cannot be used.",
 )
-for command in (demo, cluster, project):
+for command in (demo, cluster, project, segment):
     app.command()(command)
+app.add_typer(data)
 
 
 def _show_version(wanted: bool) -> None:

@@ -71,7 +71,7 @@ def cluster(
             normalization=normalization,
             solver=solver,
             tol=tol,
-            solver_params=_solver_params(
+            solver_params=options.solver_params(
                 normalization, callback, max_iter=max_iter, time_limit=time_limit, paper=paper
             ),
             n_components=n_components,
@@ -101,17 +101,6 @@ def _report(model: SemidefiniteSpectralClustering, table: Samples, data: Path, o
     if model.result_ is not None:
         console.report_proof(model.result_)
     console.say(f"labels are in {output}")
-
-
-def _solver_params(normalization: str, callback: Any, **given: Any) -> dict[str, Any]:
-    """What `project` takes; the other normalisations take nothing of it, and saying so beats ignoring it."""
-    chosen = {name: value for name, value in given.items() if value is not None and value is not False}
-    if normalization == "semidefinite":
-        return {"callback": callback, **chosen}
-    if chosen:
-        names = ", ".join("--" + name.replace("_", "-") for name in chosen)
-        raise InputError(f"{names} belongs to --normalization semidefinite, and it is {normalization!r}; leave it out")
-    return {}
 
 
 def _parsed(params: list[str]) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from ldssc.exceptions import InputError
 from ldssc.solvers import SOLVERS
 
 Solver = Annotated[str, typer.Option(help=f"Solver of the semidefinite normalisation: {', '.join(SOLVERS)}.")]
@@ -16,3 +17,14 @@ Header = Annotated[
     bool | None,
     typer.Option("--header/--no-header", help="Whether a text file starts with names; found out if not said."),
 ]
+
+
+def solver_params(normalization: str, callback: Any, **given: Any) -> dict[str, Any]:
+    """What `project` takes; the other normalisations take nothing of it, and saying so beats ignoring it."""
+    chosen = {name: value for name, value in given.items() if value is not None and value is not False}
+    if normalization == "semidefinite":
+        return {"callback": callback, **chosen}
+    if chosen:
+        names = ", ".join("--" + name.replace("_", "-") for name in chosen)
+        raise InputError(f"{names} belongs to --normalization semidefinite, and it is {normalization!r}; leave it out")
+    return {}

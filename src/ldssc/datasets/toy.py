@@ -15,11 +15,12 @@ from ldssc.validation import Matrix, check_count, check_positive
 
 @dataclass(frozen=True)
 class Dataset:
-    """Points X, one row each, their true classes y = 0, 1, ..., and a name."""
+    """Points X, one row each, their true classes y = 0, 1, ..., a name, and for pictures their height and width."""
 
     X: Matrix
     y: npt.NDArray[np.int64]
     name: str
+    image_shape: tuple[int, int] | None = None
 
 
 def two_moons(n: int = 200, noise: float = 0.08, random_state: Any = None) -> Dataset:
