@@ -13,7 +13,6 @@ import hashlib
 import io
 import time
 import warnings
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,12 +23,11 @@ import numpy.typing as npt
 import ldssc
 from ldssc import datasets, images, plots
 from ldssc.exceptions import InputError
-from ldssc.experiments.cells import Cell, Cells
+from ldssc.experiments.cells import Cell, Progress, Task, compute, make_folder
 from ldssc.images.grid import Labels, enlarge
 from ldssc.writing import PathLike, require_writable, write_atomically
 
 Pixels = npt.NDArray[Any]
-Progress = Callable[[str], object]
 
 
 @dataclass(frozen=True)
@@ -97,6 +95,7 @@ def run(
     *,
     quick: bool = False,
     settings: Settings | None = None,
+    jobs: int = 1,
     progress: Progress | None = None,
 ) -> Outcome:
     """Compute what is not there yet, draw, and write OUT/figure7.csv and one OUT/figure7-sigma….png and .svg for each σ.
@@ -105,8 +104,7 @@ def run(
     killed goes on where it was. Sets and pictures that are not in the folder `data` are left out and named in the outcome.
     """
     chosen = settings or (FIGURE_VII_QUICK if quick else FIGURE_VII)
-    say = progress or (lambda _: None)
-    cells = Cells(Path(out) / "cells" / "figure7")
+    make_folder(out)
     pictures, missing = _pictures(Path(data), chosen)
     targets = {
         sigma: [Path(out) / f"figure7-sigma{sigma:g}.{kind}" for kind in ("png", "svg")] for sigma in chosen.sigmas
@@ -114,7 +112,8 @@ def run(
     table = Path(out) / "figure7.csv"
     for path in [table, *(path for paths in targets.values() for path in paths)]:
         require_writable(path)
-    found = _computed(pictures, chosen, cells, say)
+    computed = compute(tasks(pictures, chosen), out, jobs=jobs, progress=progress)
+    found = {key: computed[f"figure7/{_name(*key)}"] for key in _wanted(pictures, chosen)}
     rows = [cell.record for cell in found.values()]
     write_atomically(table, lambda stream: stream.write(_csv(rows).encode()))
     for sigma, paths in targets.items():
@@ -148,28 +147,29 @@ def _pictures(data: Path, settings: Settings) -> tuple[list[Picture], list[str]]
 Key = tuple[str, str, float]
 
 
-def _computed(pictures: list[Picture], settings: Settings, cells: Cells, say: Progress) -> dict[Key, Cell]:
-    """Every cell, read or computed; those that are there are counted first, so that the time left is that of the rest."""
-    wanted = [(p, m, s) for m in settings.methods for s in settings.sigmas for p in pictures]
-    found = {(p.name, m.name, s): cells.read(_name(p, m, s), _depends(p, m, s, settings)) for p, m, s in wanted}
-    to_do = [(p, m, s) for p, m, s in wanted if found[p.name, m.name, s] is None]
-    start, done, all_of_it = time.monotonic(), 0, sum(m.cost for _, m, _ in to_do)
-    for i, (picture, method, sigma) in enumerate(to_do):
-        left = f", about {_readable((time.monotonic() - start) / done * (all_of_it - done))} left" if done else ""
-        say(f"figure 7, cell {i + 1} of {len(to_do)}: {picture.name}, {method.name}, σ {sigma:g}{left}")
-        cell = _cell(picture, method, sigma, settings)
-        cells.write(_name(picture, method, sigma), _depends(picture, method, sigma, settings), cell)
-        found[picture.name, method.name, sigma] = cell
-        done += method.cost
-    return {key: cell for key, cell in found.items() if cell is not None}
+def _wanted(pictures: list[Picture], settings: Settings) -> list[Key]:
+    return [(p.name, m.name, s) for m in settings.methods for s in settings.sigmas for p in pictures]
 
 
-def _name(picture: Picture, method: Method, sigma: float) -> str:
-    return f"{picture.name}_{method.name.replace(' ', '-')}_{sigma:g}"
+def tasks(pictures: list[Picture], settings: Settings) -> list[Task]:
+    """A cell for every picture, method and σ."""
+    return [
+        Task(
+            "figure7",
+            _name(p.name, m.name, s),
+            _depends(p, m, s, settings),
+            _cell,
+            (p, m, s, settings),
+            cost=m.cost * (settings.grid[0] * settings.grid[1] / 1000) ** 3,
+        )
+        for m in settings.methods
+        for s in settings.sigmas
+        for p in pictures
+    ]
 
 
-def _readable(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+def _name(picture: str, method: str, sigma: float) -> str:
+    return f"{picture}_{method.replace(' ', '-')}_{sigma:g}"
 
 
 def _depends(picture: Picture, method: Method, sigma: float, settings: Settings) -> dict[str, Any]:
