@@ -232,3 +232,49 @@ def _segments(ax: Axes, grey: Matrix, panel: tuple[str, Any, str], *, titled: bo
     ax.set_xlabel(note, fontsize=7, color=INK)
     if titled:
         ax.set_title(title, fontsize=9, color=INK)
+
+
+#: Seven curves that are told apart in black and white: shade, dashes and marker each differ.
+STYLES = (
+    ("#999999", ":", "o"),
+    ("#777777", "--", "^"),
+    ("#555555", "-.", "s"),
+    (COLOURS[1], "-", "D"),
+    (COLOURS[2], "--", "v"),
+    (COLOURS[3], ":", "P"),
+    (COLOURS[0], "-", "X"),
+    ("#000000", "-.", "*"),
+)
+
+
+@dataclass(frozen=True)
+class ErrorPanel:
+    """One set of figure 3: curves of (parameter, error), and the error of everything in one class."""
+
+    name: str
+    parameter: str
+    curves: Mapping[str, Sequence[tuple[float, float]]]
+    majority: float
+
+
+def error_curves(panels: Sequence[ErrorPanel], columns: int = 3) -> Figure:
+    """Error against the kernel parameter, a panel a set, one legend for all."""
+    rows = max(1, -(-len(panels) // columns))
+    figure = _figure(3.6 * columns, 2.5 * rows + 0.6)
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    named: dict[str, Any] = {}
+    for ax, panel in zip(axes, panels, strict=False):
+        for i, (method, points) in enumerate(panel.curves.items()):
+            colour, dashes, marker = STYLES[i % len(STYLES)]
+            x, y = zip(*points, strict=True)
+            (line,) = ax.plot(x, y, linestyle=dashes, color=colour, marker=marker, markersize=4, linewidth=1.2)
+            named.setdefault(method, line)
+        ax.axhline(panel.majority, color=INK, linewidth=0.7, linestyle=(0, (6, 3)))
+        ax.set_title(panel.name, fontsize=10)
+        ax.set_xlabel(panel.parameter, fontsize=8)
+        ax.tick_params(labelsize=7)
+    for ax in axes[len(panels) :]:
+        ax.set_visible(False)
+    if named:
+        figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=len(named), fontsize=8)
+    return figure

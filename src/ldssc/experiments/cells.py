@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -83,7 +83,7 @@ def _digest(settings: Any) -> str:
 class Task:
     """A cell to be: where it is kept, all that it depends on, and the function that makes it (importable by its name).
 
-    `cost` is any unit that is the same for all tasks: it tells the time left. What is timed runs `alone`.
+    `cost` is any unit that is the same for all tasks: it tells the time left.
     """
 
     group: str
@@ -92,7 +92,6 @@ class Task:
     function: Callable[..., Cell]
     arguments: tuple[Any, ...] = ()
     cost: float = 1.0
-    alone: bool = False
 
     @property
     def key(self) -> str:
@@ -112,7 +111,7 @@ def compute(
 ) -> dict[str, Cell]:
     """Every cell by its key, read from OUT/cells or made and stored at once; a killed run loses what it was working on.
 
-    Tasks of one key are one cell. With more than one job the dearest are begun first; those to be `alone` come last.
+    Tasks of one key are one cell. With more than one job the dearest are begun first. BLAS has one thread.
     With `failed`, a cell that refuses its input is left out and its sentence is put there.
     """
     say = progress or (lambda _: None)
@@ -123,16 +122,14 @@ def compute(
     if jobs > 1:
         to_do.sort(key=lambda task: -task.cost)
     clock = _Clock(sum(task.cost for task in to_do), len(to_do))
-    together = [task for task in to_do if not task.alone]
-    made = _in_processes(together, jobs, say, clock) if jobs > 1 and len(together) > 1 else _here(together, say, clock)
-    for task, made_cell in chain(made, _here([task for task in to_do if task.alone], say, clock)):
-        if isinstance(made_cell, InputError):
+    for task, made in _in_processes(to_do, jobs, say, clock) if jobs > 1 else _here(to_do, say, clock):
+        if isinstance(made, InputError):
             if failed is None:
-                raise made_cell
-            failed[task.key] = str(made_cell)
+                raise made
+            failed[task.key] = str(made)
             continue
-        stores[task.group].write(task.name, task.settings, made_cell)
-        found[task.key] = made_cell
+        stores[task.group].write(task.name, task.settings, made)
+        found[task.key] = made
     return {key: cell for key, cell in found.items() if cell is not None}
 
 
@@ -153,7 +150,8 @@ def _here(tasks: Sequence[Task], say: Progress, clock: _Clock) -> Iterator[tuple
     for task in tasks:
         say(clock.line(task))
         try:
-            cell: Cell | InputError = task.function(*task.arguments)
+            with threadpool_limits(limits=1):
+                cell: Cell | InputError = task.function(*task.arguments)
         except InputError as error:
             cell = error
         clock.done += task.cost

@@ -19,7 +19,7 @@ from ldssc.embedding import spectral_embedding
 from ldssc.exceptions import InputError
 from ldssc.experiments import paper_numbers as paper
 from ldssc.experiments.cells import Cell, Task
-from ldssc.experiments.settings import BUNDLES, SEED, Method, Reading, is_polynomial
+from ldssc.experiments.settings import SEED, Bundle, Method, Reading, is_polynomial
 from ldssc.labels import discretize
 from ldssc.metrics import error_rate
 from ldssc.normalization import normalize
@@ -154,15 +154,14 @@ def bundle_cell(
 GROUP = "clustering"
 
 
-def bundle_name(name: str, reading: Reading, parameter: float, bundle: str) -> str:
+def bundle_name(name: str, reading: Reading, parameter: float, bundle: Bundle) -> str:
     """The name of that cell."""
     words = f"{reading.features}{'-unit' if reading.unit_rows else ''}-{reading.scale}".replace(" ", "-")
-    return f"{name}_{words}_{parameter:g}_{bundle}"
+    return f"{name}_{words}_{parameter:g}_{bundle.name}"
 
 
-def bundle_task(name: str, folder: Path, reading: Reading, parameter: float, bundle: str, n_init: int) -> Task:
+def bundle_task(name: str, folder: Path, reading: Reading, parameter: float, bundle: Bundle, n_init: int) -> Task:
     """The task of that cell; the same for every table and figure that asks for it."""
-    methods, cost = BUNDLES[bundle]
     n, _, k = paper.SHAPES[name]
     return Task(
         GROUP,
@@ -172,12 +171,12 @@ def bundle_task(name: str, folder: Path, reading: Reading, parameter: float, bun
             "kernel": "polynomial" if is_polynomial(name) else "Gaussian",
             "reading": vars(reading),
             "parameter": parameter,
-            "methods": [vars(method) for method in methods],
+            "methods": [vars(method) for method in bundle.methods],
             "n_init": n_init,
             "seed": SEED,
             "version": ldssc.__version__,
         },
         bundle_cell,
-        (name, folder, reading, parameter, methods, n_init),
-        cost=(cost + len(methods) * k) * (max(n, 200) / 1000) ** 3,
+        (name, folder, reading, parameter, bundle.methods, n_init),
+        cost=(bundle.cost + len(bundle.methods) * k) * (max(n, 200) / 1000) ** 3,
     )

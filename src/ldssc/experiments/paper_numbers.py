@@ -91,4 +91,4 @@ MISPRINTS = frozenset(
 
 def is_count(error: float, n: int) -> bool:
     """Whether a printed error is a whole number of n samples, to its four decimals."""
-    return any(f"{m / n:.4f}" == f"{error:.4f}" for m in (int(error * n), int(error * n) + 1))
+    return abs(error - round(error * n) / n) < 5.0001e-5  # either rounding of an exact half

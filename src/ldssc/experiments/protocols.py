@@ -13,7 +13,7 @@ solution itself; LD-SSC1's preset is computed in the reading of A alone, for it 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ldssc.experiments import paper_numbers as paper
 from ldssc.experiments.cells import Task
@@ -21,12 +21,17 @@ from ldssc.experiments.clustering import GROUP, bundle_name, bundle_task
 from ldssc.experiments.planning import Found, Request
 from ldssc.experiments.settings import (
     BUNDLES,
+    EXACT_BUNDLE,
     EXACT_ROW,
     FEATURES,
     FSC_100,
     GRIDS,
     LARGE,
+    LD1_BUNDLE,
+    LD2_BUNDLE,
     MIDDLE,
+    RIVALS_BUNDLE,
+    Bundle,
     ErrorRates,
     Reading,
     fixed_parameter,
@@ -40,7 +45,7 @@ STAND_FOR = {
     "LD-SSC1": ("LD-SSC1", EXACT_ROW),
     "LD-SSC2": ("LD-SSC2", EXACT_ROW),
 }
-_BUNDLE_OF = {method.name: bundle for bundle, (methods, _) in BUNDLES.items() for method in methods}
+_BUNDLE_OF = {method.name: bundle for bundle in BUNDLES for method in bundle.methods}
 
 
 def reading_a(name: str) -> Reading:
@@ -93,15 +98,15 @@ def tasks(name: str, settings: ErrorRates, request: Request) -> list[Task]:
     return found
 
 
-def _bundles(name: str, reading: Reading, parameter: float, settings: ErrorRates) -> Iterator[str]:
+def _bundles(name: str, reading: Reading, parameter: float, settings: ErrorRates) -> Iterator[Bundle]:
     n, in_a = paper.SHAPES[name][0], reading == reading_a(name) and parameter in settings.grid(name)
-    yield from ("rivals", "exact")
+    yield from (RIVALS_BUNDLE, EXACT_BUNDLE)
     if in_a or n <= MIDDLE:
-        yield "ld-ssc2"
+        yield LD2_BUNDLE
     if in_a and (
         settings.full or n <= MIDDLE or (not settings.quick and (n <= LARGE or parameter == fixed_parameter(name)))
     ):
-        yield "ld-ssc1"
+        yield LD1_BUNDLE
 
 
 class Value(NamedTuple):
@@ -120,18 +125,41 @@ class Errors(NamedTuple):
     distance: float | None
 
 
-def errors(found: Found, name: str, reading: Reading, grid: Sequence[float], method: str, rows: bool = True) -> Errors:
+def record_of(
+    found: Found, name: str, reading: Reading, parameter: float, method: str, bundle: Bundle | None = None
+) -> dict[str, Any] | None:
+    """What a cell says of a method; None where it is not there, or the method refused K."""
+    cell = found.get(f"{GROUP}/{bundle_name(name, reading, parameter, bundle or _BUNDLE_OF[method])}")
+    record: dict[str, Any] | None = None if cell is None else cell.record["methods"].get(method)
+    return None if record is None or "refused" in record else record
+
+
+def own_distance(record: dict[str, Any], method: str) -> float | None:
+    """How far the matrix that was clustered is from the solution at most, relative to the norm of the proven one."""
+    if "distance" not in record:
+        return None
+    unrepaired = record["iterate_off"] if method in ("LD-SSC1", "LD-SSC2") else 0.0
+    return float(record["distance"] + unrepaired)
+
+
+def errors(
+    found: Found,
+    name: str,
+    reading: Reading,
+    grid: Sequence[float],
+    method: str,
+    rows: bool = True,
+    bundle: Bundle | None = None,
+) -> Errors:
     """What was computed along the grid; the distance is that of the matrix that was clustered."""
     rates, distances = [], []
     for parameter in grid:
-        cell = found.get(f"{GROUP}/{bundle_name(name, reading, parameter, _BUNDLE_OF[method])}")
-        record = None if cell is None else cell.record["methods"].get(method)
-        if record is None or "refused" in record:
+        record = record_of(found, name, reading, parameter, method, bundle)
+        if record is None:
             continue
         rates.append(record["errors"][str(rows)])
-        if "distance" in record:
-            paper_own = method in ("LD-SSC1", "LD-SSC2")
-            distances.append(record["distance"] + (record["iterate_off"] if paper_own else 0.0))
+        if (distance := own_distance(record, method)) is not None:
+            distances.append(distance)
     return Errors(rates, max(distances, default=None))
 
 

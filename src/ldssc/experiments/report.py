@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,10 +33,13 @@ class Made:
 
 
 def write_pages(folder: Path, pages: Sequence[Page], made: Made, missing: Sequence[str]) -> list[Path]:
-    """FOLDER/index.md, and FOLDER/NAME.md for each page."""
+    """FOLDER/index.md, and FOLDER/NAME.md for each page, with the pictures that it shows."""
     make_folder(folder)
     files = [_write(folder / "index.md", _index(pages, made, missing))]
     for page in pages:
+        for picture in re.findall(r"]\((\S+\.png)\)", page.body):
+            if folder.resolve() != made.request.out.resolve() and (made.request.out / picture).exists():
+                files.append(_copy(made.request.out / picture, folder / picture))
         files.append(
             _write(folder / f"{page.name}.md", f"# {page.title}\n\n{_counted(page)}{page.body}\n\n{how(made)}")
         )
@@ -83,6 +87,11 @@ def _counted(page: Page) -> str:
 def _write(path: Path, text: str) -> Path:
     write_atomically(path, lambda stream: stream.write(text.encode()))
     return path
+
+
+def _copy(source: Path, target: Path) -> Path:
+    write_atomically(target, lambda stream: stream.write(source.read_bytes()))
+    return target
 
 
 def _commit() -> str:

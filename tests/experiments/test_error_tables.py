@@ -1,0 +1,171 @@
+"""Tables II and III on small grids: the numbers are those of the labels, protocols choose as they say."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ldssc
+from ldssc import datasets
+from ldssc.exceptions import InputError
+from ldssc.experiments import Request, clustering, error_tables, protocols, reproduce, settings, table2
+from ldssc.experiments import paper_numbers as paper
+from ldssc.experiments.cells import compute
+from ldssc.experiments.settings import Reading
+from ldssc.metrics import error_rate
+
+SMALL = replace(settings.TABLE_II_QUICK, sets=("iris", "pima"), widths=(1.0, 2.0))
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sets that scikit-learn brings."""
+    folder = tmp_path_factory.mktemp("data")
+    datasets.fetch("iris", folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def out(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of table II."""
+    folder = tmp_path_factory.mktemp("out")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(table2, "TABLE_II_QUICK", SMALL)
+        outcome = reproduce(["table2"], Request(data, folder, quick=True))
+    assert [path.name for path in outcome.files] == ["table2.csv", "table2-readings.csv", "index.md", "table2.md"]
+    assert ["pima.npz" in sentence for sentence in outcome.missing] == [True]
+    return folder
+
+
+def rows_of(out: Path) -> dict[tuple[str, str, str], dict[str, str]]:
+    with (out / "table2.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert list(rows[0]) == list(error_tables.COLUMNS)
+    return {(row["method"], row["statistic"], row["protocol"]): row for row in rows}
+
+
+def test_the_table_has_every_row_with_its_verdict(out: Path) -> None:
+    rows = rows_of(out)
+    assert len(rows) == 1 + 7 * 2 * 2
+    assert float(rows["majority class", "lowest", ""]["ours"]) == pytest.approx(2 / 3, abs=1e-4)
+    for (method, _, _), row in rows.items():
+        if method != "majority class":
+            assert row["verdict"] in ("MATCH", "BETTER", "WORSE")
+            assert row["n_parameters"] == "2"
+            assert (row["distance"] == "") == (method in ("NO", "RC", "NC", "FSC"))
+    for method in settings.ROWS:
+        for statistic in ("lowest", "mean"):
+            assert float(rows[method, statistic, "B"]["ours"]) <= float(rows[method, statistic, "A"]["ours"])
+        assert float(rows[method, "lowest", "A"]["ours"]) <= float(rows[method, "mean", "A"]["ours"])
+    assert float(rows[settings.EXACT_ROW, "mean", "A"]["distance"]) <= settings.TOL
+    assert float(rows["LD-SSC2", "mean", "A"]["distance"]) > 1  # twenty iterations are far from the solution
+
+
+def test_the_numbers_are_those_of_the_estimator(data: Path, out: Path) -> None:
+    rows, iris = rows_of(out), datasets.load("iris", data)
+    for method, rule, options in [("NO", "none", {}), ("FSC", "frobenius", {}), ("LD-SSC exact", "semidefinite", {})]:
+        rates = []
+        for width in SMALL.widths:
+            delta = width * ldssc.median_distance(iris.X)
+            model = ldssc.SemidefiniteSpectralClustering(
+                3, gamma=1 / delta**2, normalization=rule, random_state=settings.SEED, **options
+            )
+            rates.append(error_rate(iris.y, model.fit(iris.X).labels_))
+        assert float(rows[method, "mean", "A"]["ours"]) == pytest.approx(np.mean(rates), abs=1e-4)
+        assert float(rows[method, "lowest", "A"]["ours"]) == pytest.approx(min(rates), abs=1e-4)
+
+
+def test_the_page_says_what_the_table_says(out: Path) -> None:
+    page = (out / "pages" / "table2.md").read_text()
+    value = float(rows_of(out)["NC", "mean", "A"]["ours"])
+    assert f"{value:.4f} / 0.1129" in page
+    index = (out / "pages" / "index.md").read_text()
+    assert "pima.npz" in index
+    assert "seed 0" in index
+
+
+def test_a_second_run_computes_nothing(data: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table2, "TABLE_II_QUICK", SMALL)
+    before = (out / "table2.csv").read_bytes()
+    request = Request(data, out, quick=True)
+    reproduce(["table2"], request, progress=lambda line: pytest.fail(f"computed again: {line}"))
+    assert (out / "table2.csv").read_bytes() == before
+
+
+def test_b_is_the_lowest_of_what_it_searched_and_the_nearest_is_nearer(data: Path, out: Path) -> None:
+    request = Request(data, out, quick=True)
+    found = compute(protocols.tasks("iris", SMALL, request), out)
+    for method in settings.ROWS:
+        chosen = protocols.protocol_b(found, "iris", method, "mean", SMALL)
+        values = [v.value for v in protocols._candidates(found, "iris", method, "mean", SMALL)]
+        assert chosen is not None
+        assert chosen.value == min(values)
+        near = protocols.protocol_b(found, "iris", method, "mean", SMALL, near=0.2)
+        assert near is not None
+        assert abs(near.value - 0.2) == min(abs(value - 0.2) for value in values)
+    counts = [len(list(protocols._candidates(found, "iris", m, "mean", SMALL))) for m in ("NO", "RC", "NC")]
+    assert counts == [4 * 2] * 3  # readings and rows: the same for every method
+
+
+def test_every_set_has_the_reading_of_a_first_and_no_reading_twice() -> None:
+    for chosen in (settings.TABLE_II, settings.TABLE_II_QUICK):
+        for name in paper.SETS:
+            found = protocols.readings(name, chosen)
+            assert found[0] == protocols.reading_a(name)
+            assert len(set(found)) == len(found)
+            assert set(chosen.grid(name)) <= set(protocols.parameters(name, found[0], chosen))
+
+
+def test_the_dear_cells_are_only_where_they_are_asked_for(tmp_path: Path) -> None:
+    def dear(full: bool, quick: bool) -> list[str]:
+        chosen = settings.TABLE_III_QUICK if quick else settings.TABLE_III
+        request = Request(tmp_path, tmp_path)
+        return [
+            task.name
+            for task in protocols.tasks("coil20", replace(chosen, full=full), request)
+            if task.name.endswith("ld-ssc1")
+        ]
+
+    assert dear(full=False, quick=True) == []
+    assert dear(full=False, quick=False) == ["coil20_raw-largest-one_1_ld-ssc1"]
+    assert len(dear(full=True, quick=False)) == len(settings.TABLE_III.widths)
+
+
+def test_scales_of_k() -> None:
+    K = np.array([[4.0, 1.0], [1.0, 2.0]])
+    assert clustering.scaled(K, "literal") is K
+    assert clustering.scaled(K, "largest one").max() == 1
+    assert clustering.scaled(K, "mean row sum 5").sum(axis=1).mean() == pytest.approx(5)
+    with pytest.raises(InputError, match="no scale"):
+        clustering.scaled(-K, "mean row sum 1")
+
+
+def test_the_polynomial_kernel_of_points_of_length_one(shared_data: Path) -> None:
+    reading = protocols.reading_a("leukemia")
+    X = clustering.features("leukemia", shared_data, reading)
+    assert X.shape == (72, 5)
+    np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1)
+    K = clustering.affinity_matrix("leukemia", shared_data, reading, 3)
+    np.testing.assert_allclose(K, (X @ X.T + 1) ** 3 / 8, atol=1e-14)
+    literal = clustering.affinity_matrix("leukemia", shared_data, replace(reading, scale="literal"), 3)
+    np.testing.assert_allclose(literal, 8 * K, atol=1e-13)
+
+
+def test_a_method_that_refuses_k_says_why(shared_data: Path) -> None:
+    cell = clustering.bundle_cell("leukemia", shared_data, Reading("raw"), 3, settings.RIVALS_BUNDLE.methods, 2)
+    assert "negative" in cell.record["methods"]["NC"]["refused"]
+    assert set(cell.record["methods"]["FSC"]["errors"]) == {"True", "False"}
+    assert (cell.array[2] == -1).all()
+
+
+def test_what_cannot_be_asked_is_one_sentence(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no folder"):
+        reproduce(["table2"], Request(tmp_path / "none", tmp_path))
+    with pytest.raises(InputError, match="table9"):
+        reproduce(["table9"], Request(data, tmp_path))
+    with pytest.raises(InputError, match="choose one"):
+        reproduce(["table2"], Request(data, tmp_path, quick=True, full=True))
