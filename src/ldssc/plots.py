@@ -278,3 +278,89 @@ def error_curves(panels: Sequence[ErrorPanel], columns: int = 3) -> Figure:
     if named:
         figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=len(named), fontsize=8)
     return figure
+
+
+def embeddings_figure(
+    rows: Sequence[tuple[str, Sequence[str], npt.NDArray[Any], npt.NDArray[np.int64]]],
+) -> Figure:
+    """A row a set: its name, the panels' titles, panels x points x 2, and the true classes."""
+    columns = max((len(titles) for _, titles, _, _ in rows), default=1)
+    figure = _figure(1.9 * columns, 2.2 * max(len(rows), 1))
+    grid = figure.subplots(max(len(rows), 1), columns, squeeze=False)
+    for axes, (name, titles, points, y) in zip(grid, rows, strict=True):
+        for ax, title, own in zip(axes, titles, points, strict=False):
+            plot_points(own, y, title=title, ax=ax)
+            ax.title.set_fontsize(9)
+        axes[0].set_ylabel(name, fontsize=10, fontweight="bold")
+        for ax in axes[len(titles) :]:
+            ax.set_visible(False)
+    return figure
+
+
+@dataclass(frozen=True)
+class OverlapRow:
+    """One set of figure 5: matrices with their titles, the classes of the rows, one image of each class."""
+
+    name: str
+    matrices: Sequence[tuple[str, Matrix]]
+    y: npt.NDArray[np.int64]
+    samples: Sequence[npt.NDArray[Any]]
+
+
+def overlaps_figure(rows: Sequence[OverlapRow]) -> Figure:
+    """A row a set: one image of each class, and the matrices, rows sorted by class with a line between classes."""
+    columns = 1 + max((len(row.matrices) for row in rows), default=1)
+    figure = _figure(2.6 * columns, 2.9 * max(len(rows), 1))
+    grid = figure.subplots(max(len(rows), 1), columns, squeeze=False)
+    for axes, row in zip(grid, rows, strict=True):
+        axes[0].imshow(np.vstack([_unit_range(sample) for sample in row.samples]), cmap="gray")
+        _frame(axes[0])
+        axes[0].set_title("one of each class", fontsize=9)
+        axes[0].set_ylabel(row.name, fontsize=10, fontweight="bold")
+        for ax, (title, F) in zip(axes[1:], row.matrices, strict=True):
+            plot_matrix(F, labels=row.y, title=title, ax=ax)
+            ax.title.set_fontsize(9)
+    return figure
+
+
+def samples_figure(rows: Sequence[tuple[str, Sequence[npt.NDArray[Any]]]]) -> Figure:
+    """A row of images a set."""
+    columns = max((len(images) for _, images in rows), default=1)
+    figure = _figure(1.0 * columns + 0.4, 1.2 * max(len(rows), 1))
+    grid = figure.subplots(max(len(rows), 1), columns, squeeze=False)
+    for axes, (name, images) in zip(grid, rows, strict=True):
+        for ax, image in zip(axes, images, strict=True):
+            ax.imshow(image, cmap="gray")
+            _frame(ax)
+        axes[0].set_ylabel(name, fontsize=8)
+    return figure
+
+
+def growth_figure(rows: Sequence[Mapping[str, Any]], methods: Sequence[str]) -> Figure:
+    """Seconds against n on two logarithmic scales, a panel a kind of data; open marks are runs stopped at the limit."""
+    kinds = list(dict.fromkeys(row["data"] for row in rows)) or [""]
+    figure = _figure(5.0 * len(kinds), 4.2)
+    named: dict[str, Any] = {}
+    for ax, kind in zip(figure.subplots(1, len(kinds), squeeze=False)[0], kinds, strict=True):
+        for i, method in enumerate(methods):
+            own = [row for row in rows if row["data"] == kind and row["method"] == method and row.get("seconds")]
+            if not own:
+                continue
+            colour, dashes, marker = STYLES[i % len(STYLES)]
+            x, y = [row["n"] for row in own], [row["seconds"] for row in own]
+            (line,) = ax.plot(x, y, linestyle=dashes, color=colour, marker=marker, markersize=5, linewidth=1.3)
+            named.setdefault(method, line)
+            late = [row for row in own if row["status"] == "TIME_LIMIT"]
+            ax.plot(
+                [r["n"] for r in late], [r["seconds"] for r in late], "o", mfc="white", mec=INK, markersize=8, zorder=3
+            )
+        ax.set(xscale="log", yscale="log", xlabel="points", ylabel="seconds, one thread", title=kind)
+        ax.grid(visible=True, which="major", alpha=0.3)
+    if named:
+        figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=4, fontsize=8)
+    return figure
+
+
+def _unit_range(image: npt.NDArray[Any]) -> Matrix:
+    low, high = float(image.min()), float(image.max())
+    return np.asarray((image - low) / ((high - low) or 1.0), dtype=np.float64)
