@@ -26,6 +26,9 @@ from threadpoolctl import threadpool_limits
 from ldssc.exceptions import InputError
 from ldssc.writing import PathLike, reason, remove_leftovers, write_atomically
 
+#: Raised when what cells hold changes, so that those of before are computed anew.
+FORMAT = 1
+
 
 class Cell(NamedTuple):
     """One result: numbers and words that JSON knows, and one array."""
@@ -76,7 +79,7 @@ class Cells:
 
 def _digest(settings: Any) -> str:
     """One number for all that a result depends on."""
-    return hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([FORMAT, settings], sort_keys=True, default=str).encode()).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -133,6 +133,7 @@ def cluster(K: Matrix, y: npt.NDArray[np.int64], method: Method, n_init: int) ->
     record = {
         "errors": {str(r): error_rate(y, found) for r, found in zip(ROW_NORMALIZE, labels, strict=True)},
         "seconds": seconds,
+        "neighbours": len(F) / float(np.sum(F * F)),
         "n_ones": embedded.n_ones,
         "ambiguous": bool(embedded.message),
         **said,

@@ -59,8 +59,8 @@ def plan(request: Request) -> Plan:
             "![seconds against n](figure6.png)\n\n`LD-SSC1` and `LD-SSC2` run the paper's iteration counts; `converged` and "
             f"the others until a distance of {chosen.tol:g} is proven. A method that takes longer than {chosen.limit:g} s is "
             f"not asked at larger sizes; Clarabel is asked up to n = {LARGEST_FOR_CLARABEL}, where its memory allows. "
-            "`exponent`: the slope of log seconds over log n from a hundred points on; the paper's claim is 3 for LD-SSC1 and "
-            "LD-SSC2 a step, and 6.5 for interior point.\n\n"
+            "`exponent`: the slope of log seconds over log n from a hundred points on; the paper's claim is O(t·n³) for "
+            "LD-SSC1 and LD-SSC2, and O(n^6.5) for interior point.\n\n"
             + markdown(_exponents(rows), ("data", "method", "exponent", "largest n"))
             + "\n"
             + markdown(rows, COLUMNS)

@@ -8,9 +8,7 @@ want the same: every method is run at both values of `sigmas`, on the same affin
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import time
 import warnings
 from dataclasses import asdict, dataclass, field, replace
@@ -24,6 +22,8 @@ import ldssc
 from ldssc import datasets, images, plots
 from ldssc.exceptions import InputError
 from ldssc.experiments.cells import Cell, Progress, Task, compute, make_folder
+from ldssc.experiments.planning import Found, Page, Plan, Request, markdown, write_csv
+from ldssc.experiments.statistics import sign_test
 from ldssc.images.grid import Labels, enlarge
 from ldssc.writing import PathLike, require_writable, write_atomically
 
@@ -89,6 +89,73 @@ class Outcome(NamedTuple):
     missing: list[str]
 
 
+def plan(request: Request) -> Plan:
+    """The figure; LD-SSC1, a thousand eigendecompositions a cell, only at the small grid of quick, or with full."""
+    cheap = replace(FIGURE_VII, methods=tuple(method for method in METHODS if method.name != "LD-SSC1"))
+    return plan_of(request, FIGURE_VII_QUICK if request.quick else FIGURE_VII if request.full else cheap)
+
+
+def plan_of(request: Request, settings: Settings) -> Plan:
+    """OUT/figure7.csv and one OUT/figure7-sigma….png and .svg for each σ; missing sets and pictures are left out."""
+    pictures, missing = _pictures(request.data, settings)
+
+    def finish(found: Found) -> tuple[list[Path], Page]:
+        kept = {key: cell for key in _wanted(pictures, settings) if (cell := found.get(f"figure7/{_name(*key)}"))}
+        rows = [cell.record for cell in kept.values()]
+        table = write_csv(request.out / "figure7.csv", rows, list(rows[0]) if rows else ["picture"])
+        paths = (
+            []
+            if len(kept) < len(_wanted(pictures, settings)) or not pictures
+            else _drawn(request, pictures, settings, kept)
+        )
+        return [table, *paths], Page("figure7", "Figure 7: image segmentation", _body(rows, settings))
+
+    return Plan(tasks(pictures, settings), finish, missing)
+
+
+def _drawn(request: Request, pictures: list[Picture], settings: Settings, found: dict[Key, Cell]) -> list[Path]:
+    paths = []
+    for sigma in settings.sigmas:
+        targets = [request.out / f"figure7-sigma{sigma:g}.{kind}" for kind in ("png", "svg")]
+        _draw(pictures, settings, sigma, found, targets)
+        paths += targets
+    return paths
+
+
+def _body(rows: list[dict[str, Any]], settings: Settings) -> str:
+    """Means over pictures, and whether LD-SSC leaves fewer stray regions than the others: sign tests over the cells."""
+    means, tests = [], []
+    for sigma in settings.sigmas:
+        for method in settings.methods:
+            own = [row for row in rows if (row["method"], row["sigma"]) == (method.name, sigma)]
+            if own:
+                mean = {
+                    name: sum(row[name] for row in own) / len(own) for name in ("n_regions", "n_stray", "stray_share")
+                }
+                means.append({"σ": sigma, "method": method.name, **mean})
+    ours = "LD-SSC exact"
+    at = {(row["picture"], row["sigma"], row["method"]): row["n_stray"] for row in rows}
+    for method in settings.methods:
+        pairs = [(at[p, s, ours], n) for (p, s, m), n in at.items() if m == method.name and (p, s, ours) in at]
+        if pairs and method.name != ours:
+            tests.append(f"- {ours} against {method.name}, stray regions: {sign_test(*zip(*pairs, strict=True))}")
+    height, width = settings.grid
+    without = (
+        ""
+        if any(method.name == "LD-SSC1" for method in settings.methods)
+        else " LD-SSC1 is run with --quick or --full."
+    )
+    return (
+        f"{height} x {width} pixels, {settings.n_segments} segments; the pictures are in the output folder.{without} "
+        "A region is stray where it is smaller than a hundredth of the picture.\n\n"
+        + markdown(means, ("σ", "method", "n_regions", "n_stray", "stray_share"))
+        + "\n"
+        + "\n".join(tests)
+        + "\n\n"
+        + (markdown(rows, list(rows[0])) if rows else "")
+    )
+
+
 def run(
     data: PathLike,
     out: PathLike,
@@ -98,28 +165,15 @@ def run(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Compute what is not there yet, draw, and write OUT/figure7.csv and one OUT/figure7-sigma….png and .svg for each σ.
-
-    Every cell (a picture under a method and a σ) is stored in OUT/cells/figure7 as soon as it is computed: a run that was
-    killed goes on where it was. Sets and pictures that are not in the folder `data` are left out and named in the outcome.
-    """
+    """Compute what is not there yet, draw, and write; a run that was killed goes on where it was."""
     chosen = settings or (FIGURE_VII_QUICK if quick else FIGURE_VII)
     make_folder(out)
-    pictures, missing = _pictures(Path(data), chosen)
-    targets = {
-        sigma: [Path(out) / f"figure7-sigma{sigma:g}.{kind}" for kind in ("png", "svg")] for sigma in chosen.sigmas
-    }
-    table = Path(out) / "figure7.csv"
-    for path in [table, *(path for paths in targets.values() for path in paths)]:
-        require_writable(path)
-    computed = compute(tasks(pictures, chosen), out, jobs=jobs, progress=progress)
-    found = {key: computed[f"figure7/{_name(*key)}"] for key in _wanted(pictures, chosen)}
-    rows = [cell.record for cell in found.values()]
-    write_atomically(table, lambda stream: stream.write(_csv(rows).encode()))
-    for sigma, paths in targets.items():
-        if pictures:
-            _draw(pictures, chosen, sigma, found, paths)
-    return Outcome(rows, [table, *(path for paths in targets.values() for path in paths if pictures)], missing)
+    require_writable(Path(out) / "figure7.csv")
+    planned = plan_of(Request(Path(data), Path(out), quick=quick), chosen)
+    found = compute(planned.tasks, out, jobs=jobs, progress=progress)
+    files, _ = planned.finish(found)
+    rows = [found[task.key].record for task in planned.tasks]
+    return Outcome(rows, files, planned.missing)
 
 
 def _pictures(data: Path, settings: Settings) -> tuple[list[Picture], list[str]]:
@@ -222,14 +276,6 @@ def _against_humans(labels: Labels, humans: list[Labels]) -> dict[str, Any]:
         return dict.fromkeys(("precision", "recall", "f", "covering"), "")
     scores = images.boundary_scores(labels, humans)
     return {**scores._asdict(), "covering": images.covering(images.connected_regions(labels), humans)}
-
-
-def _csv(rows: list[dict[str, Any]]) -> str:
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, list(rows[0]) if rows else ["picture"], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: f"{v:.4g}" if isinstance(v, float) else v for name, v in row.items()} for row in rows)
-    return stream.getvalue()
 
 
 def _draw(pictures: list[Picture], settings: Settings, sigma: float, found: dict[Key, Cell], paths: list[Path]) -> None:
