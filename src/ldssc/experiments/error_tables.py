@@ -92,13 +92,13 @@ def _page(name: str, rows: list[dict[str, Any]], there: list[str], settings: Err
         f"Grid of A: {_grid(settings.widths)} times the median distance, or d = {_grid(settings.degrees)}. "
         "`LD-SSC exact` is the solution itself within the distance given; `LD-SSC1` and `LD-SSC2` are the paper's "
         "algorithms with the paper's iteration counts, their matrix unrepaired. An asterisk marks a misprint: no whole "
-        "number of samples. Which reading B took is in "
+        "number of samples; (1 of 8): computed at one of eight parameters. Which reading B took is in "
         f"`{name}-readings.csv`. Empty: not computed in this run.\n"
     ]
     for statistic in paper.STATISTICS:
         for protocol in ("A", "B"):
             body += [f"## {statistic.capitalize()} error, protocol {protocol}: ours / paper, verdict\n"]
-            body += [_wide(rows, there, statistic, protocol)]
+            body += [_wide(rows, there, statistic, protocol, settings)]
     return Page(name, f"Table {'I' * settings.number}: error rates", "\n".join(body), counted)
 
 
@@ -106,12 +106,12 @@ def _grid(values: tuple[float, ...]) -> str:
     return ", ".join(f"{value:g}" for value in values)
 
 
-def _wide(rows: list[dict[str, Any]], there: list[str], statistic: str, protocol: str) -> str:
+def _wide(rows: list[dict[str, Any]], there: list[str], statistic: str, protocol: str, settings: ErrorRates) -> str:
     at = {(row["dataset"], row["method"]): row for row in rows if _is(row, statistic, protocol)}
     majority = {row["dataset"]: f"{row['ours']:.4f}" for row in rows if row["method"] == MAJORITY}
     shown: list[dict[str, Any]] = [{"method": MAJORITY, **majority}]
     for method in ROWS:
-        shown.append({"method": method, **{name: _words(at[name, method]) for name in there}})
+        shown.append({"method": method, **{name: _words(at[name, method], settings) for name in there}})
     return markdown(shown, ("method", *there))
 
 
@@ -119,8 +119,10 @@ def _is(row: dict[str, Any], statistic: str, protocol: str) -> bool:
     return bool(row["statistic"] == statistic and row.get("protocol") == protocol)
 
 
-def _words(row: dict[str, Any]) -> str:
+def _words(row: dict[str, Any], settings: ErrorRates) -> str:
     misprint = "*" if (row["method"], row["dataset"]) in paper.MISPRINTS and row["statistic"] == "lowest" else ""
     if row["ours"] is None:
         return ""
-    return f"{row['ours']:.4f} / {row['paper']:.4f}{misprint} {row['verdict']}"
+    of = len(settings.grid(row["dataset"]))
+    part = f" ({row['n_parameters']} of {of})" if row["protocol"] == "A" and row["n_parameters"] < of else ""
+    return f"{row['ours']:.4f}{part} / {row['paper']:.4f}{misprint} {row['verdict']}"

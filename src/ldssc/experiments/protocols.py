@@ -12,6 +12,7 @@ solution itself; LD-SSC1's preset is computed in the reading of A alone, for it 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -31,6 +32,7 @@ from ldssc.experiments.settings import (
     LD2_BUNDLE,
     MIDDLE,
     RIVALS_BUNDLE,
+    SMALL,
     Bundle,
     ErrorRates,
     Reading,
@@ -103,9 +105,8 @@ def _bundles(name: str, reading: Reading, parameter: float, settings: ErrorRates
     yield from (RIVALS_BUNDLE, EXACT_BUNDLE)
     if in_a or n <= MIDDLE:
         yield LD2_BUNDLE
-    if in_a and (
-        settings.full or n <= MIDDLE or (not settings.quick and (n <= LARGE or parameter == fixed_parameter(name)))
-    ):
+    all_of_a, fixed_of_a = (SMALL, MIDDLE) if settings.quick else (LARGE, math.inf)
+    if in_a and (settings.full or n <= all_of_a or (n <= fixed_of_a and parameter == fixed_parameter(name))):
         yield LD1_BUNDLE
 
 

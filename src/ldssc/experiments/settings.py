@@ -30,6 +30,8 @@ from ldssc.experiments import paper_numbers as paper
 LARGE = 1000
 #: From here on protocol B searches a smaller space.
 MIDDLE = 500
+#: Up to here LD-SSC1 runs at every parameter of a quick run; up to MIDDLE at the fixed one.
+SMALL = 200
 SEED = 0
 
 
