@@ -163,3 +163,8 @@ def test_what_will_not_fit_is_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ldssc.memory.available_memory", lambda: 10_000)
     with pytest.raises(NotEnoughMemoryError, match="the affinity of 400 pixels within radius 10 needs about"):
         contour_affinity(np.zeros((20, 20)), 10, 1.0)
+
+
+def test_the_two_directions_belong_to_one_image() -> None:
+    with pytest.raises(InputError, match=r"down has shape \(2, 2\) and right \(3, 2\); they belong to one image"):
+        localize(np.zeros((2, 2)), np.zeros((3, 2)))
