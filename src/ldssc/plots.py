@@ -267,7 +267,17 @@ def error_curves(panels: Sequence[ErrorPanel], columns: int = 3) -> Figure:
         for i, (method, points) in enumerate(panel.curves.items()):
             colour, dashes, marker = STYLES[i % len(STYLES)]
             x, y = zip(*points, strict=True)
-            (line,) = ax.plot(x, y, linestyle=dashes, color=colour, marker=marker, markersize=4, linewidth=1.2)
+            size = 9 - 0.8 * i  # what lies under another curve shows around it
+            (line,) = ax.plot(
+                x,
+                y,
+                linestyle=dashes,
+                color=colour,
+                marker=marker,
+                markersize=size,
+                markerfacecolor="none",
+                linewidth=1.2,
+            )
             named.setdefault(method, line)
         ax.axhline(panel.majority, color=INK, linewidth=0.7, linestyle=(0, (6, 3)))
         ax.set_title(panel.name, fontsize=10)
@@ -290,6 +300,9 @@ def embeddings_figure(
     for axes, (name, titles, points, y) in zip(grid, rows, strict=True):
         for ax, title, own in zip(axes, titles, points, strict=False):
             plot_points(own, y, title=title, ax=ax)
+            middle, half = (own.max(axis=0) + own.min(axis=0)) / 2, 0.55 * float(np.ptp(own, axis=0).max())
+            half = half or 1.0  # one scale for both axes: a line stays a line
+            ax.set(xlim=(middle[0] - half, middle[0] + half), ylim=(middle[1] - half, middle[1] + half))
             ax.title.set_fontsize(9)
         axes[0].set_ylabel(name, fontsize=10, fontweight="bold")
         for ax in axes[len(titles) :]:
@@ -356,6 +369,9 @@ def growth_figure(rows: Sequence[Mapping[str, Any]], methods: Sequence[str]) -> 
             )
         ax.set(xscale="log", yscale="log", xlabel="points", ylabel="seconds, one thread", title=kind)
         ax.grid(visible=True, which="major", alpha=0.3)
+        sizes = sorted({row["n"] for row in rows if row["data"] == kind})
+        ax.set_xticks(sizes, [str(n) for n in sizes], fontsize=7)
+        ax.set_xticks([], minor=True)
     if named:
         figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=4, fontsize=8)
     return figure

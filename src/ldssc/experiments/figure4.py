@@ -52,7 +52,9 @@ def plan(request: Request) -> Plan:
             f"![embeddings](figure4.png)\n\nPolynomial kernel, d = {FIGURE_IV.degree:g}, reading A. `line`: share of the "
             "variance along one direction; `separation`: share of the variance that is between the classes, along the "
             "direction that separates best; `outliers`: distance of the farthest point from the median, in median "
-            "distances; `error` of the labels.\n\n" + markdown(rows, NUMBERS)
+            "distances; `error` of the labels. A doubly stochastic F has the constant vector as its leading eigenvector, so "
+            "that two eigenvectors put all points on a line, under FSC as under LD-SSC: the line of the paper's figure is "
+            "no effect of semidefiniteness.\n\n" + markdown(rows, NUMBERS)
         )
         return files, Page("figure4", "Figure 4: embeddings of Leukemia and Lung", body)
 
