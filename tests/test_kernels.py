@@ -45,13 +45,14 @@ def test_support(seed: int, n: int) -> None:
     F, i, j, _, _ = case(seed, n, np.float64)
     for fast, twin in zip(*both("support", n, F), strict=True):
         np.testing.assert_array_equal(fast, twin)
-    assert ((F > 0).sum() == 2 * len(i) - (i == j).sum()) and (i <= j).all()
+    assert (F > 0).sum() == 2 * len(i) - (i == j).sum()
+    assert (i <= j).all()
 
 
 @few
 @given(SEEDS, SIZES, PRECISIONS)
 def test_products_with_a_support(seed: int, n: int, dtype: Any) -> None:
-    F, i, j, T, V = case(seed, n, dtype)
+    _F, i, j, T, V = case(seed, n, dtype)
     y = np.random.default_rng(seed).normal(size=len(i)).astype(dtype)
     v = np.random.default_rng(seed + 1).normal(size=n).astype(dtype)
     near(*both("row_sums", n, i, j, y), dtype)

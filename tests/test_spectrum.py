@@ -12,15 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import ANY, SEEDS, mirrored, symmetric_matrices
 
+from ldssc.filtering import Filter, PositivePart, chebyshev
 from ldssc.projections import eigh
-from ldssc.spectrum import (
-    Filter,
-    PositivePart,
-    chebyshev,
-    is_positive_definite,
-    lanczos_lowest,
-    lowest_eigenvalue_bound,
-)
+from ldssc.spectrum import is_positive_definite, lanczos_lowest, lowest_eigenvalue_bound
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -142,7 +136,7 @@ def test_filtered_part_is_the_psd_part(dtype: Any) -> None:
         assert k < 8 or error < (1e-4 if dtype == np.float32 else 1e-5)
 
 
-def _never(A: Array) -> Any:
+def _never(_: Array) -> Any:
     raise AssertionError("a full decomposition")
 
 
@@ -178,7 +172,7 @@ def test_without_the_guard_the_same_filter_stays_blind() -> None:
     part = PositivePart(_never, Filter(rows=20, share=0.6, fresh=0, probe_every=10**9))
     apply_part(part, first)
     part.E, part.w, part.rank = np.eye(120)[:, :24][:, ::-1], first.diagonal()[:24][::-1], 8
-    part._width = lambda n: 24  # type: ignore[method-assign]
+    part._width = lambda _: 24  # type: ignore[method-assign]
     errors = [np.linalg.norm(apply_part(part, second) - psd_part(second)) for _ in range(10)]
     assert errors[-1] > 1.9
 

@@ -33,11 +33,10 @@ def bench() -> Iterator[dict[str, ModuleType]]:
 
 def test_work_is_at_most_one_and_a_half_times_what_is_recorded(bench):
     work = bench["work"]
-    counts = {task: work.count(task) for task in work.TASKS}
+    standard = work.recorded()
+    counts = {str(task): work.count(task) for task in work.TASKS}
     too_many = {
-        str(task): f"{n_eig} now, {work.recorded()[str(task)]} recorded"
-        for task, n_eig in counts.items()
-        if n_eig > work.limit(task)
+        name: f"{now} now, {standard[name]} recorded" for name, now in counts.items() if now.exceeds(standard[name])
     }
     assert not too_many, "if this is meant to be, run: python benchmarks/projection/work.py --record"
 

@@ -18,12 +18,14 @@ from ldssc.certificate import Certificate, certify
 from ldssc.cluster import SemidefiniteSpectralClustering
 from ldssc.embedding import Embedding, spectral_embedding
 from ldssc.exceptions import InputError, MissingExtraError, NotEnoughMemoryError
+from ldssc.fermat import fermat_distances
 from ldssc.images import segment
 from ldssc.labels import assign_labels, discretize, kmeans
 from ldssc.metrics import error_rate
 from ldssc.nearest import Projection, nearest_doubly_stochastic
 from ldssc.nearest_proof import ProjectionCertificate
 from ldssc.normalization import normalize
+from ldssc.proofs import LabelProof, Relaxation, Trust, certify_labels, relax, trust
 from ldssc.solvers import Record, Result, Status, project
 
 __version__ = version("ldssc")
@@ -33,19 +35,24 @@ __all__ = [
     "Certificate",
     "Embedding",
     "InputError",
+    "LabelProof",
     "MissingExtraError",
     "NotEnoughMemoryError",
     "Projection",
     "ProjectionCertificate",
     "Record",
+    "Relaxation",
     "Result",
     "SemidefiniteSpectralClustering",
     "Status",
+    "Trust",
     "assign_labels",
     "build_affinity",
     "certify",
+    "certify_labels",
     "discretize",
     "error_rate",
+    "fermat_distances",
     "fully_connected_affinity",
     "gaussian_affinity",
     "kmeans",
@@ -58,6 +65,8 @@ __all__ = [
     "precomputed_affinity",
     "precomputed_knn",
     "project",
+    "relax",
     "segment",
     "spectral_embedding",
+    "trust",
 ]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from array_api_compat import device
 
 from ldssc.projections.linear import conjugate_gradients
 from ldssc.projections.namespace import beside, namespace
-from ldssc.projections.newton import Evaluation, Multipliers, minimise
+from ldssc.projections.newton import Evaluation, Multipliers, Support, minimise
 from ldssc.projections.rows import row_shift
 from ldssc.validation import Matrix, Vector
 
@@ -59,7 +59,8 @@ class Rows:
     """The dual of (6) for a matrix B, see `projections.newton`: evaluated in passes; one array of zeros and ones is kept."""
 
     def __init__(self, B: Matrix, s: Vector | None = None, S: Matrix | None = None) -> None:
-        self.B, self.s, self.trace = B, s, None
+        self.B, self.s = B, s
+        self.trace: float | None = None
         self.xp = xp = namespace(B)
         self.weight: Vector = xp.ones(B.shape[0], **beside(B)) if s is None else s
         self.reach = max(float(xp.max(xp.abs(B[rows, :]))) for rows in row_blocks(B))
@@ -87,11 +88,11 @@ class Rows:
             found[rows] = self.xp.sum(F, axis=1) if self.s is None else F @ self.s
         return Evaluation(found - level * self.weight, 0.0, at)
 
-    def support(self, now: Evaluation) -> _Support:
+    def support(self, now: Evaluation) -> Support:
         """The Jacobian of the rows."""
         if self._S is None:
             self._S = self.xp.empty_like(self.B)
-        return _Support(self, now.where.u, self._S)
+        return _InPasses(self, now.where.u, self._S)
 
     def matrix(self, at: Multipliers) -> Matrix:
         """max(B + M, 0), in the place of B."""
@@ -108,7 +109,7 @@ class Rows:
         return minimise(self, None if u is None else Multipliers(u, 0.0), enough)[0].u
 
 
-class _Support:
+class _InPasses:
     """diag(S(s∘s)) + diag(s)S diag(s), S the 0/1 support of max(B + M, 0)."""
 
     def __init__(self, dual: Rows, u: Vector, S: Matrix) -> None:
@@ -122,7 +123,7 @@ class _Support:
         self.count = count
         self.on = xp.astype(xp.linalg.diagonal(S), u.dtype)
 
-    def prepare(self, diagonal: Vector, tolerance: float):  # type: ignore[no-untyped-def]
+    def prepare(self, diagonal: Vector, tolerance: float) -> Callable[[Vector], Vector]:
         """b ↦ (diag(diagonal) + diag(s)S diag(s))⁻¹b."""
         return lambda b: conjugate_gradients(self._multiply, diagonal, b, tolerance)
 

@@ -59,7 +59,7 @@ class Closing:
 
     def write_signs(self) -> Matrix:
         """Q, written out."""
-        Q = namespace(self.F).empty_like(self.F)
+        Q: Matrix = namespace(self.F).empty_like(self.F)
         for rows in row_blocks(Q):
             Q[rows, :] = self.signs(rows)
         return Q
@@ -103,12 +103,30 @@ def mend(F: Matrix, lowest: float) -> None:
 
 
 def row_excess(F: Matrix) -> Vector:
-    """F1 − 1 in the longest type, rounded to double."""
+    """F1 − 1, correct to its own rounding: in long double, or by sums that carry their errors along."""
     xp = namespace(F)
     found = xp.zeros(F.shape[0], **(beside(F) | {"dtype": xp.float64}))
     for rows in row_blocks(F):
-        found[rows] = xp.astype(xp.sum(_wide(F[rows, :]), axis=1) - 1, xp.float64)
+        if isinstance(F, np.ndarray):
+            found[rows] = (F[rows, :].sum(axis=1, dtype=np.longdouble) - 1).astype(np.float64)
+        else:
+            found[rows] = _sums_less_one(_double(F[rows, :]))
     return found  # type: ignore[no-any-return]
+
+
+def _sums_less_one(x: Matrix) -> Vector:
+    """Row sums less one, folded in halves; the rounding of each addition is exact (Knuth) and summed beside."""
+    xp = namespace(x)
+    x = xp.concat([x, -xp.ones((x.shape[0], 1), **beside(x))], axis=1)
+    errors = xp.zeros(x.shape[0], **beside(x))
+    while (half := x.shape[1] // 2) > 0:
+        a, b = x[:, :half], x[:, half : 2 * half]
+        total = a + b
+        part = total - a
+        errors = errors + xp.sum((a - (total - part)) + (b - part), axis=1)
+        x = xp.concat([total, x[:, 2 * half :]], axis=1)
+    sums: Vector = x[:, 0] + errors
+    return sums
 
 
 def norm_of_rows(F: Matrix) -> float:
@@ -227,4 +245,4 @@ def _apart(A: Matrix, B: Matrix) -> float:
         float(xp.sum((xp.astype(A[rows, :], xp.float64) - xp.astype(B[rows, :], xp.float64)) ** 2))
         for rows in row_blocks(A)
     )
-    return math.sqrt(square) * (1 + 2 * A.shape[0] * EPS)
+    return math.sqrt(square) * (1 + 2 * int(A.shape[0]) * EPS)

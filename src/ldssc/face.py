@@ -19,7 +19,7 @@ import scipy.linalg as la
 
 from ldssc.kernels import mend, multiply, outer_products, pair, row_sums, support
 from ldssc.problem import Point, Problem
-from ldssc.projections import Eigh, eigh, project_doubly_stochastic
+from ldssc.projections import Eigh, count_products, eigh, project_doubly_stochastic
 from ldssc.validation import Matrix, Vector
 
 Indices = np.ndarray[Any, np.dtype[Any]]
@@ -75,6 +75,7 @@ class Face:
         """G_kl = ⟨A(P_k), P_l⟩ for P_k = u_a u_bᵀ + u_b u_aᵀ, halved where a = b; in single precision where it is large."""
         U = np.ascontiguousarray(U, np.float32)
         m = len(a)
+        count_products((self.entries * m**2 / 2 + self.n * m**2 + self.n**2 * m) / 2 / self.n**3)
         a, b = a.astype(np.int32), b.astype(np.int32)
         G, rows = np.zeros((m, m), np.float32, order="F"), np.zeros((self.n, m), np.float32)
         height = max(1, self.n * self.n // max(m, 1))  # n² entries at a time
@@ -86,7 +87,7 @@ class Face:
         G = la.blas.ssyrk(-2.0, root.T, beta=1.0, c=G, lower=1, overwrite_c=1)
         return np.asarray(np.tril(G) + np.tril(G, -1).T, np.float64)
 
-    def _halved_inverse_root(self, rows: Matrix) -> Matrix:
+    def _halved_inverse_root(self, rows: Any) -> Any:
         """L⁻¹ rows with J = LLᵀ; J is singular on bipartite parts, along what A ignores."""
         J = np.zeros((self.n, self.n))
         J[self.i, self.j] = J[self.j, self.i] = 1.0

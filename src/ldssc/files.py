@@ -36,7 +36,7 @@ _SPARSE_PARTS = {"format", "shape", "data"}
 
 def read_matrix(path: PathLike, *, header: bool | None = None) -> Any:
     """An array, or a SciPy sparse one, as it stands in a .npy, .npz, .mtx or text file; its size is forecast first."""
-    path = existing(path)
+    path = require_readable(path)
     suffix = _suffix(path)
     if suffix in TEXT:
         return read_text(path, header=header).X
@@ -55,7 +55,7 @@ def read_matrix(path: PathLike, *, header: bool | None = None) -> Any:
 
 def read_table(path: PathLike, *, header: bool | None = None, ignore: Sequence[str] = ()) -> Table:
     """Samples in rows: a text file with or without a header, or any file that `read_matrix` reads."""
-    path = existing(path)
+    path = require_readable(path)
     if _suffix(path) in TEXT:
         try:
             return read_text(path, header=header, ignore=ignore)
@@ -69,8 +69,8 @@ def read_table(path: PathLike, *, header: bool | None = None, ignore: Sequence[s
     return Table(X, tuple(str(j + 1) for j in range(X.shape[1])), header=False)
 
 
-def existing(path: PathLike) -> Path:
-    """The path, if a file that can be read is there and has something in it."""
+def require_readable(path: PathLike) -> Path:
+    """A file that is there and can be opened, or a sentence about why not."""
     path = Path(path)
     try:
         mode = path.stat()

@@ -25,10 +25,11 @@ def precision(dtype: Any) -> str:
     """float32 or float64, however it was named: a string, a NumPy type, or another library's."""
     if dtype is None:
         return DOUBLE
+    if isinstance(dtype, type) and issubclass(dtype, np.generic):
+        dtype = np.dtype(dtype)
     name = dtype if isinstance(dtype, str) else str(dtype).rpartition(".")[2]
-    for known in (SINGLE, DOUBLE):
-        if name in (known, f"{known}'>"):
-            return known
+    if name in (SINGLE, DOUBLE):
+        return name
     raise InputError(f"dtype must be float32 or float64, and is {dtype!r}")
 
 
@@ -65,7 +66,8 @@ def check_foreign(value: Any, name: str = "K") -> Matrix:
             f"{name} has entries as large as {largest:.3g}; beyond {LARGEST_ENTRY:.0e} rounding hides the answer, "
             f"whose entries are at most 1: divide {name} by its largest entry first"
         )
-    return (K + K.T) / 2
+    mean: Matrix = (K + K.T) / 2
+    return mean
 
 
 def like(value: Any, A: Matrix) -> Matrix:

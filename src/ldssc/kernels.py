@@ -26,7 +26,7 @@ def compiled(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Loop]:
 
 
 class Loop:
-    """A loop and its twin. Numba is imported when it is first needed, not with the package: that takes a third of a second."""
+    """A loop and its twin. Numba is imported when it is first needed: that takes a third of a second."""
 
     def __init__(self, function: Callable[..., Any], twin: Callable[..., Any]) -> None:
         self.twin, self._function = twin, function
@@ -38,7 +38,8 @@ class Loop:
         import numba
 
         compile_ = numba.njit(cache=True, fastmath={"contract", "reassoc", "nsz"}, nogil=True)
-        return compile_(self._function)  # type: ignore[no-any-return]
+        compiled_function: Callable[..., Any] = compile_(self._function)
+        return compiled_function
 
     def __call__(self, n: int, *arrays: Any) -> Any:
         return (self.twin if n < SMALL else self.fast)(n, *arrays)
@@ -201,13 +202,13 @@ def outer_products(n: int, i: Indices, j: Indices, U: Matrix, a: Indices, b: Ind
     return B
 
 
-def _pack(n: int, M: Matrix) -> Vector:
+def _pack(n: int, M: Matrix) -> Any:
     i, j = np.triu_indices(n)
     return np.asarray(np.where(i == j, np.sqrt(0.5), 1.0) * M[i, j], np.float32)
 
 
 @compiled(_pack)
-def pack(n: int, M: Matrix) -> Vector:
+def pack(n: int, M: Matrix) -> Any:
     """The upper triangle of a symmetric M in single precision; the diagonal times √½, so that ⟨M, N⟩ is 2⟨pack M, pack N⟩."""
     out = np.empty(n * (n + 1) // 2, np.float32)
     k = 0

@@ -19,7 +19,7 @@ def error_rate(labels_true: Iterable[Hashable], labels_pred: Iterable[Hashable])
     Labels may be of any hashable kind and the two numbers of clusters may differ: a cluster that has no partner
     counts as wrong throughout.
     """
-    true, pred = _codes(labels_true, "labels_true"), _codes(labels_pred, "labels_pred")
+    true, pred = label_codes(labels_true, "labels_true"), label_codes(labels_pred, "labels_pred")
     if len(true) != len(pred):
         raise InputError(
             f"labels_true has {len(true)} labels and labels_pred has {len(pred)}; pass one label for each point in both"
@@ -34,7 +34,7 @@ def error_rate(labels_true: Iterable[Hashable], labels_pred: Iterable[Hashable])
     return float((len(true) - counts[rows, columns].sum()) / len(true))
 
 
-def _codes(labels: Any, name: str) -> npt.NDArray[np.int64]:
+def label_codes(labels: Any, name: str) -> npt.NDArray[np.int64]:
     """0, 1, ... in order of first appearance."""
     if isinstance(labels, str) or not isinstance(labels, Iterable):
         raise InputError(f"{name} must be a list of labels, and is {labels!r}")

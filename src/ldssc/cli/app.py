@@ -14,6 +14,7 @@ import typer
 
 from ldssc import __version__
 from ldssc.cli import console
+from ldssc.cli.certify import certify
 from ldssc.cli.cluster import cluster
 from ldssc.cli.data import data
 from ldssc.cli.demo import demo
@@ -33,7 +34,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 done and proven to the tolerance; 1 written, not proven to it; 2 the input cannot be used.",
 )
-for command in (demo, cluster, project, segment, reproduce):
+for command in (demo, cluster, project, certify, segment, reproduce):
     app.command()(command)
 app.add_typer(data)
 

@@ -14,7 +14,7 @@ from ldssc.datasets.catalog import Entry, entry
 from ldssc.datasets.converting import convert
 from ldssc.datasets.loading import differs, load
 from ldssc.exceptions import InputError, MissingExtraError, require
-from ldssc.files import existing
+from ldssc.files import require_readable
 from ldssc.writing import PathLike, first_line, require_writable, write_atomically
 
 #: Seconds that a server may be silent, and how often a failed download is tried again.
@@ -66,7 +66,7 @@ def _given(raw: Path, url: str, wanted: Entry) -> Path:
     path = raw / url.rsplit("/", 1)[-1]
     if not path.exists():
         raise InputError(f"{wanted.title} needs {path.name}, which is not in {raw}; it is {wanted.by_hand}")
-    return existing(path)
+    return require_readable(path)
 
 
 def _download(url: str, scratch: Path, wanted: Entry, timeout: float, retries: int, progress: Progress | None) -> Path:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ldssc.datasets.catalog import Entry, entry
 from ldssc.datasets.toy import Dataset
 from ldssc.exceptions import InputError
-from ldssc.files import existing
+from ldssc.files import require_readable
 from ldssc.validation import Matrix
 from ldssc.writing import PathLike, first_line
 
@@ -72,7 +72,7 @@ def _read(wanted: Entry, folder: Path) -> tuple[Matrix, Classes]:
         raise InputError(
             f"there is no {wanted.name}.npz in {folder}; get it with: ldssc data fetch {wanted.name} --to {folder}"
         )
-    path = existing(path)
+    path = require_readable(path)
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
             missing = [part for part in ("X", "y") if part not in arrays.files]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldssc.exceptions import InputError, require
-from ldssc.files import existing
+from ldssc.files import require_readable
 from ldssc.validation import check_finite
 from ldssc.writing import PathLike, first_line, write_atomically
 
@@ -72,7 +72,7 @@ def read_image(path: PathLike) -> npt.NDArray[Any]:
 
     Of an animation the first frame is read. An .npy file gives its array as it stands.
     """
-    path = existing(path)
+    path = require_readable(path)
     if path.suffix.lower() == ".npy":
         from ldssc.files import read_npy
 

@@ -6,7 +6,7 @@ where all count once; then s = 1. The rows satisfy Fs = s, M = usᵀ + suᵀ, an
 
 from ldssc.projections.balance import balance
 from ldssc.projections.doubly_stochastic import DoublyStochasticProjection, project_doubly_stochastic
-from ldssc.projections.eigen import Eigh, Tally, counting, eigenvalues, eigh, gram
+from ldssc.projections.eigen import Eigh, Tally, count_products, counting, eigenvalues, eigh, gram
 from ldssc.projections.namespace import namespace, ones_of
 from ldssc.projections.rows import center, row_shift, spread, uniform
 from ldssc.projections.semidefinite import SemidefiniteProjection, Split, project_semidefinite, split
@@ -19,6 +19,7 @@ __all__ = [
     "Tally",
     "balance",
     "center",
+    "count_products",
     "counting",
     "eigenvalues",
     "eigh",

@@ -23,9 +23,13 @@ class Eigh(Protocol):
 
 @dataclass
 class Tally:
-    """How many eigendecompositions were done, those for eigenvalues alone included, and products in their place."""
+    """How many eigendecompositions were done, those for eigenvalues alone included, and products in their place.
+
+    `products` are those that come besides, in units of n³: an n x n matrix times r columns is r/n of a unit.
+    """
 
     n_eig: int = 0
+    products: float = 0.0
     _rest: float = 0.0
 
     def add(self, share: float) -> None:
@@ -35,6 +39,12 @@ class Tally:
 
 
 _TALLY: ContextVar[Tally | None] = ContextVar("tally", default=None)
+
+
+def count_products(units: float) -> None:
+    """Add to the tally of this context, where there is one."""
+    if (tally := _TALLY.get()) is not None:
+        tally.products += units
 
 
 @contextmanager
@@ -77,6 +87,7 @@ def eigenvalues(A: Matrix) -> Vector:
 
 def gram(V: Matrix) -> Matrix:
     """V Vᵀ, symmetric to the last bit; any namespace."""
+    count_products(V.shape[1] / max(V.shape[0], 1))
     G = V @ V.T
     G = G + G.T  # not in place: G.T may be a view of G
     G *= 0.5

@@ -17,9 +17,10 @@ from ldssc.exceptions import InputError
 from ldssc.foreign import SINGLE, check_foreign, is_foreign, like, precision
 from ldssc.memory import require_memory
 from ldssc.problem import Problem
+from ldssc.projections.namespace import namespace
 from ldssc.solvers import ld_ssc1, ld_ssc2
 from ldssc.solvers.accelerated import accelerated
-from ldssc.solvers.auto import auto
+from ldssc.solvers.auto import auto, suits_lean
 from ldssc.solvers.base import Run, Solver, solve
 from ldssc.solvers.conic import conic
 from ldssc.solvers.lean import LeanRun
@@ -32,10 +33,10 @@ __all__ = ["SOLVERS", "Record", "Result", "Status", "project"]
 
 #: name -> the solver and the arrays of n² doubles that it holds at its peak
 SOLVERS: dict[str, tuple[Solver, int]] = {
-    "auto": (auto, 45),
+    "auto": (auto, 30),
     "accelerated": (accelerated, 20),
-    "splitting": (splitting, 45),
-    "newton": (newton, 45),
+    "splitting": (splitting, 30),
+    "newton": (newton, 30),
     "ld-ssc1": (ld_ssc1.ld_ssc1, 20),
     "ld-ssc2": (ld_ssc2.ld_ssc2, 50),
     "conic": (conic, 120),
@@ -43,6 +44,7 @@ SOLVERS: dict[str, tuple[Solver, int]] = {
 #: rows, from which `accelerated` proves without decompositions, and the arrays that it then holds
 LEAN_FROM, LEAN_ARRAYS = 2500, 9
 _GENERAL = {"auto", "accelerated", "splitting"}
+_LEAN = {"auto", "accelerated"}
 _PAPER_ITERATIONS = {"ld-ssc1": ld_ssc1.OUTER, "ld-ssc2": ld_ssc2.ITERATIONS}
 
 
@@ -66,8 +68,8 @@ def project(
 
     Parameters
     ----------
-    K : symmetric matrix, any sign; dense or SciPy sparse. With solver="accelerated" also an array of PyTorch, CuPy or another
-        library of the array API, on any device that has float64: the answer is of that kind, and on that device.
+    K : symmetric matrix, any sign; dense or SciPy sparse. With "auto" or "accelerated" also an array of PyTorch, CuPy or
+        another library of the array API, on any device that has float64: the answer is of that kind, and on that device.
     solver : "auto", "newton", "splitting", "accelerated", "ld-ssc1" (Algorithm 1), "ld-ssc2" (Algorithm 2) or "conic"
         (CVXPY with Clarabel or SCS).
     tol : proven relative distance ‖F − F*‖/‖F‖ at which to stop.
@@ -109,14 +111,15 @@ def project(
     if start is not None and (paper or solver == "conic"):
         raise InputError(f"{'paper=True' if paper else f'solver {solver!r}'} takes no start; leave start out")
     in_single = precision(dtype) == SINGLE
-    foreign = solver == "accelerated" and is_foreign(K)
+    foreign = solver in _LEAN and is_foreign(K)
     if foreign and not (weights is None and trace is None and checkpoint is None):
         raise InputError("weights, trace and checkpoint are for NumPy arrays; pass np.asarray(K), or leave them out")
     problem = Problem(check_foreign(K)) if foreign else pose(K, weights, trace)
     n = problem.A.shape[0]
     function, arrays = SOLVERS[solver]
     plain = weights is None and trace is None
-    lean = solver == "accelerated" and plain and (foreign or in_single or n >= LEAN_FROM)
+    lean = solver in _LEAN and plain and (foreign or n >= LEAN_FROM or (in_single and solver == "accelerated"))
+    lean = lean or (solver == "auto" and start is None and suits_lean(problem, tol))
     arrays = LEAN_ARRAYS if lean else arrays
     if not foreign:
         require_memory(8.0 * arrays * n**2, f"solver {solver!r} at n = {n}", _remedy(solver))
@@ -154,7 +157,8 @@ def _warm_start(start: Any, problem: Problem) -> State:
     if G.shape[0] != n:
         raise InputError(f"start is the answer for {G.shape[0]} rows, and K has {n}; they must be equal")
     if is_foreign(problem.A) or is_foreign(G) or G.dtype != np.float64:
-        return State(*(like(part, problem.A) for part in (start.u, start.Q, start.Z, G)))
+        u, Q, Z, F = (like(part, problem.A) for part in (start.u, start.Q, start.Z, G))
+        return State(u, Q, Z, F)
     if not all(np.isfinite(part).all() for part in (G, start.u, start.Q, start.Z)) or start.Q.min() < 0:
         raise InputError("start is no answer: it holds NaN, infinite numbers or a negative Q; leave start out")
     # τ is a multiplier only where a trace is prescribed
@@ -171,7 +175,8 @@ def _remedy(solver: str) -> str:
 
 def in_single_precision(result: Result, K: Any, weights: Any, trace: float | None) -> Result:
     """The answer rounded to float32, with the certificate of just those arrays."""
-    F, u, Q, Z, iterate = (part.astype(np.float32) for part in (result.F, result.u, result.Q, result.Z, result.iterate))
+    parts = result.F, result.u, result.Q, result.Z, result.iterate
+    F, u, Q, Z, iterate = (namespace(part).astype(part, np.float32) for part in parts)
     found = certify(F, K, u, Q, Z, weights=weights, trace=trace, tau=result.tau)
     note = f"in double precision the distance was {result.certificate.distance:.2e}"
     found = replace(found, note="; ".join(filter(None, [found.note, note])))

@@ -7,17 +7,24 @@ clipped, and later where Z turns out to be heavy. Large matrices are worked on i
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import numpy as np
+import scipy.linalg as la
+
 from ldssc.blocks import Rows
+from ldssc.filtering import Filter, PositivePart
 from ldssc.problem import Problem
 from ldssc.projections import eigh, project_doubly_stochastic
 from ldssc.projections.namespace import count, namespace
-from ldssc.solvers.base import HEAVY, Run
+from ldssc.solvers.base import HEAVY, Halt, Run
 from ldssc.solvers.duals import QDual, ZDual, no_factor
+from ldssc.solvers.records import Status
 from ldssc.solvers.splitting import CLASS_TEST
-from ldssc.spectrum import Filter, PositivePart
+from ldssc.spectrum import FAILURES
 from ldssc.validation import Matrix, Vector
 
-_CLIPPED = 0.3  # of the diagonal of Π_D(A)
+CLIPPED = 0.3  # of the diagonal of Π_D(A)
 _SINGLE_ROWS = 600  # from so many rows on, single precision comes first
 _SINGLE_UNTIL = 1e-3  # proven distance
 _SINGLE_REACH = 1e4  # entries of A, beyond which single precision says nothing
@@ -27,19 +34,27 @@ _IDLE = 4  # proofs without gain, after which single precision is exhausted
 def accelerated(run: Run, settings: Filter | None = None) -> None:
     """Until the loop stops it."""
     settings = Filter() if settings is None else settings
-    part = PositivePart(run.eigh, settings, run.tally)
-    dual, note = _first(run, part)
+    descend(run, settings, *first_dual(run, settings), until=lambda: False)
+
+
+def descend(run: Run, settings: Filter, dual: ZDual | QDual, note: str, until: Callable[[], bool]) -> ZDual | QDual:
+    """Steps on a dual until it is enough, and the dual then."""
     proofs, gained, level = len(run.history), len(run.history), run.proven
     k = 0
     while True:
-        dual.step()
+        try:
+            dual.step()
+        except FAILURES:
+            raise Halt(Status.NONFINITE) from None
         k += 1
         if isinstance(dual, ZDual) and k == CLASS_TEST and dual.weight > HEAVY and run.problem.trace is None:
             note = f"Q dual: tr Z = {dual.weight:.2g} n"
             Q = run.problem.complete(dual.kernel().Z).Q
-            dual = QDual(run.problem, PositivePart(run.eigh, settings, run.tally), dual.single, Q)
+            dual = QDual(run.problem, PositivePart(run.sound_eigh, settings, run.tally), dual.single, Q)
             dual.step()
         run.observe(dual, note=note)
+        if until():
+            return dual
         note = ""
         if len(run.history) > proofs:
             proofs = len(run.history)
@@ -49,9 +64,9 @@ def accelerated(run: Run, settings: Filter | None = None) -> None:
             dual, note = dual.double(), f"double precision from iteration {run.n_iter}"
 
 
-def _first(run: Run, part: PositivePart) -> tuple[ZDual | QDual, str]:
+def first_dual(run: Run, settings: Filter) -> tuple[ZDual | QDual, str]:
     """The dual to begin with, and why."""
-    problem = run.problem
+    problem, part = run.problem, PositivePart(run.sound_eigh, settings, run.tally)
     A = problem.A
     single = A.shape[0] >= _SINGLE_ROWS and Rows(A).reach < _SINGLE_REACH
     if run.start is not None:
@@ -63,15 +78,15 @@ def _first(run: Run, part: PositivePart) -> tuple[ZDual | QDual, str]:
         return ZDual(problem, part, single, factor(Z), u, tau), "Z dual: from the start"
     if problem.trace is not None:
         return ZDual(problem, part, single, no_factor(A)), "Z dual: a trace is prescribed"
-    u, clipped = _clipped_diagonal(problem)
-    if clipped > _CLIPPED:
+    u, clipped = clipped_diagonal(problem)
+    if clipped > CLIPPED:
         xp = namespace(A)
         why = f"Q dual: Π_D(A) leaves {clipped:.0%} of the diagonal at zero, so that Z has no low rank"
         return QDual(problem, part, single, xp.zeros_like(A)), why
     return ZDual(problem, part, single, no_factor(A), u), f"Z dual: {clipped:.0%} of the diagonal of Π_D(A) are zero"
 
 
-def _clipped_diagonal(problem: Problem) -> tuple[Vector, float]:
+def clipped_diagonal(problem: Problem) -> tuple[Vector, float]:
     """The multiplier u of Π_D(A), and the share of its diagonal that is zero."""
     A, s = problem.A, problem.s
     xp, n = namespace(A), A.shape[0]
@@ -81,9 +96,13 @@ def _clipped_diagonal(problem: Problem) -> tuple[Vector, float]:
 
 
 def factor(Z: Matrix) -> Matrix:
-    """V with VVᵀ = Z₊."""
+    """V with VVᵀ = Z for a semidefinite Z: Cholesky with pivots where LAPACK is at hand, else its eigenvectors."""
+    if isinstance(Z, np.ndarray):
+        L, pivots, rank, _ = la.lapack.dpstrf(Z, lower=1)
+        V = np.empty((len(Z), rank))
+        V[pivots - 1] = np.tril(L)[:, :rank]
+        return V
     xp = namespace(Z)
     w, U = eigh(Z)
-    keep = count(w > 0)
-    n = Z.shape[0]
-    return U[:, n - keep :] * xp.sqrt(w[n - keep :])[None, :]  # type: ignore[no-any-return]
+    first = Z.shape[0] - count(w > 0)
+    return U[:, first:] * xp.sqrt(w[first:])[None, :]

@@ -21,6 +21,7 @@ from ldssc.problem import Point, Problem, eigenvalue_margin
 from ldssc.projections import Split, Tally, counting, eigh, split
 from ldssc.solvers.polish import polish
 from ldssc.solvers.records import Progress, Record, Result, Sketch, State, Status
+from ldssc.spectrum import FAILURES
 from ldssc.threads import threads_for
 from ldssc.validation import Matrix, Vector
 
@@ -29,11 +30,14 @@ if TYPE_CHECKING:
 
 _PROOF_COST = 2  # eigendecompositions in one proof
 _PROOF_SHARE = 0.15  # of all work, at most, once a run is long
+_PATIENCE = 2  # times as long to wait for a proof that would not suffice, as far as the solver can tell
 _FAR, _FAR_SHARE = 100.0, 0.4  # beyond so many times tol a proof is for the record only
 _LANDING_RANGE = 20.0  # times tol: a landing is worth trying from here
 _LANDING_BELOW = 2e-3  # ... but not before the support has settled
-_POLISH_RANGE = 6.0  # times tol: where Z is heavy, a polished matrix may prove enough from here
-_POLISH_ALWAYS = 100  # ... and after so many eigendecompositions it is worth its own in any case
+_POLISH_RANGE = 8.0  # times tol: where Z is heavy, a polished matrix may prove enough from here
+_POLISH_AFTER = (
+    50  # ... and for the record after twice so many eigendecompositions, and after twice as many as the last time
+)
 _LANDING_GAIN = 0.6  # ... and again when so much of the last distance is left
 _STALL_SHARE = 0.5  # no 2 % of progress in so much of the run is a stall
 _STALL_LEAST = 400  # ... nor in less than so many eigendecompositions
@@ -78,9 +82,11 @@ class Run:
     _last_proof: int = 0
     _own: float = math.inf
     _landed_at: float = math.inf
+    _polished_after: int = _POLISH_AFTER
     _notes: list[str] = field(default_factory=list)
     _last_gain: tuple[int, int, float] = (0, 0, math.inf)
     _ending: bool = False
+    _optimism: float = 2.0  # proven distance / the solver's estimate of it, at the last proof
     _start: float = field(default_factory=time.perf_counter)
 
     @property
@@ -100,13 +106,27 @@ class Run:
 
     @property
     def _written(self) -> State:
-        """The last state; a sketch is written out here."""
+        """The last state; a sketch is written out here. If that fails, the best takes its place."""
         assert self._state is not None
-        if not isinstance(self._state, State):
-            self._state = self._state.state()
-            if not all(np.isfinite(part).all() for part in self._state[:3] if part is not None):
-                raise Halt(Status.NONFINITE)
-        return self._state
+        if isinstance(self._state, State):
+            return self._state
+        sketch, self._state = self._state, self._fallback()
+        try:
+            state = sketch.state()
+        except FAILURES:
+            raise Halt(Status.NONFINITE) from None
+        if not all(np.isfinite(part).all() for part in state[:3] if part is not None):
+            raise Halt(Status.NONFINITE)
+        self._state = state
+        return state
+
+    def _fallback(self) -> State:
+        """The best so far as a state, or no multipliers at all."""
+        if self._best is None:
+            zero = np.zeros_like(self.K)
+            return State(np.zeros(len(self.K)), zero, zero)
+        F, u, Q, Z, tau = self._best
+        return State(u, Q, Z, F, tau)
 
     @property
     def seconds(self) -> float:
@@ -160,7 +180,11 @@ class Run:
         if self.checkpoint is None or self._state is None or not (now or self.checkpoint.due()):
             return
         counts = self.n_iter, self.n_inner, self.n_eig
-        found = Progress(self._best, self._written, tuple(self.history), *counts, self.seconds, self._last_gain)
+        try:
+            state = self._written
+        except Halt:
+            state = self._fallback()
+        found = Progress(self._best, state, tuple(self.history), *counts, self.seconds, self._last_gain)
         self.checkpoint.write(found)
 
     def begin(self) -> None:
@@ -198,10 +222,16 @@ class Run:
         if self.seconds > self.time_limit:
             raise Halt(Status.TIME_LIMIT)
 
+    @property
+    def _estimate(self) -> float:
+        """What the solver thinks that a proof would show; zero where it has no idea."""
+        return float(getattr(self._state, "estimate", 0.0))
+
     def _due(self) -> bool:
         since = self.n_eig - self._last_proof
-        share = _PROOF_SHARE if self._distance < _FAR * self.tol else _FAR_SHARE
-        return not self.prove_at_end and since >= max(2 * _PROOF_COST, share * self.n_eig)
+        patience = _PATIENCE if self._estimate * self._optimism > self.tol else 1
+        share = _PROOF_SHARE if self._distance < _FAR * self.tol and patience == 1 else _FAR_SHARE
+        return not self.prove_at_end and since >= max(2 * patience * _PROOF_COST, share * self.n_eig)
 
     def _prove(self) -> Record:
         """Close the state (13), (13a), keep the best proof, and record it.
@@ -209,6 +239,7 @@ class Run:
         A solver on the D side hands over no Q: its own matrix, or the best one for its Z, is mended. Others are closed on
         both sides; any feasible matrix goes with any multipliers.
         """
+        estimate = self._estimate
         u, Q, Z, iterate, tau, _ = self._written
         problem = self.problem
         near = problem.complete(Z, u, tau)
@@ -225,6 +256,8 @@ class Run:
             pairs = [point._replace(F=F) for point in closed for F in matrices]
             best = min(pairs, key=lambda pair: rough_bound(problem, pair))
         own = self.offer(best)
+        if 0 < estimate < math.inf:
+            self._optimism = own / estimate
         self._unproven = False
         self._own = min(self._own, own)
         self._land(near, own)
@@ -237,7 +270,8 @@ class Run:
         if not self.tol < self._distance or self.seconds >= self.time_limit:
             return
         if float(np.trace(point.Z)) > HEAVY * len(point.Z):
-            if own < _POLISH_RANGE * self.tol or self.n_eig >= _POLISH_ALWAYS:
+            if own < min(_POLISH_RANGE * self.tol, 0.9 * self._landed_at) or self.n_eig >= 2 * self._polished_after:
+                self._landed_at, self._polished_after = own, self.n_eig
                 iterate = self._written.iterate
                 polished = polish(self.problem, point.F if iterate is None else iterate, self.sound_eigh)
                 self.offer(point._replace(F=self.problem.make_feasible(polished)))
@@ -295,13 +329,12 @@ class Run:
         """Prove the last state, whatever ended the run; where that fails, what was proven before stands."""
         self._ending = True
         if self._state is None:
-            zero = np.zeros_like(self.K)
-            self._state, self._unproven = State(np.zeros(len(self.K)), zero, zero), True
+            self._state, self._unproven = self._fallback(), True
         if self._unproven or not self.history:
             try:
                 record = self._prove()
             except Halt:
-                record = self._record()
+                record = self._record() if self._best is not None else self._prove()
             if self.callback is not None:
                 self.callback(record)
 
@@ -336,6 +369,7 @@ class Run:
             n_inner=self.n_inner,
             n_eig=self.n_eig,
             seconds=self.seconds,
+            n_products=self.tally.products,
             lbfgs_memory=self.lbfgs_memory,
             lbfgs_bytes=self.lbfgs_bytes,
         )

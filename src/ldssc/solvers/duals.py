@@ -18,11 +18,12 @@ from typing import Any, NamedTuple
 
 from ldssc.accurate import EPS
 from ldssc.blocks import Rows, add_diagonal, add_product, row_blocks, symmetrise
+from ldssc.filtering import PositivePart
 from ldssc.problem import Problem
 from ldssc.projections import center, project_doubly_stochastic
 from ldssc.projections.namespace import beside, namespace, norm, ones_of
 from ldssc.solvers.records import State
-from ldssc.spectrum import PositivePart, lowest_eigenvalue_bound
+from ldssc.spectrum import lowest_eigenvalue_bound
 from ldssc.validation import Matrix, Vector
 
 _IN_PLACE = 300  # rows, from which Π_D is computed in place
@@ -165,7 +166,7 @@ class ZDual(Dual):
     @property
     def weight(self) -> float:
         """tr Z / n."""
-        return norm(self.V) ** 2 / self.V.shape[0]
+        return norm(self.V) ** 2 / len(self.problem)
 
     @property
     def rank(self) -> int:
@@ -185,7 +186,7 @@ class QDual(Dual):
         self.B: Matrix = self.A + self.Q
         weight = ones_of(self.A, self.s)
         self.unit = weight / norm(weight)
-        self.rank, self.violation, self.estimate, self._along = 0, math.inf, 0.0, 0.0
+        self.rank, self.violation, self._along = 0, math.inf, 0.0
 
     def step(self) -> None:
         """Q ← max(Y − F, 0), and the next A + Y."""
@@ -217,7 +218,7 @@ class QDual(Dual):
         def compressed(X: Matrix) -> Matrix:
             X = X - unit[:, None] * (unit @ X)[None, :]
             Y = multiply(X)
-            return Y - unit[:, None] * (unit @ Y)[None, :]  # type: ignore[no-any-return]
+            return Y - unit[:, None] * (unit @ Y)[None, :]
 
         return self.part(self.A, compressed, lambda: _symmetric(center(dense(), self.s))).V
 

@@ -22,7 +22,7 @@ from ldssc.projections.namespace import beside, namespace, norm
 from ldssc.solvers.base import Halt, Run
 from ldssc.solvers.duals import Kernel
 from ldssc.solvers.records import Progress, Record, Result, State, Status
-from ldssc.spectrum import lowest_eigenvalue_bound
+from ldssc.spectrum import FAILURES, lowest_eigenvalue_bound
 from ldssc.validation import Matrix, Vector
 
 _PROOF_SHARE = 0.25  # of the iterations, after which the next proof is due
@@ -113,19 +113,26 @@ class LeanRun(Run):
         if self.prove_at_end:
             return False
         since = self.n_iter - self._proven_at
-        hopeful = getattr(self._state, "estimate", math.inf) <= 0.8 * self.tol and since >= 2
+        hopeful = 0 < self._estimate * self._optimism <= self.tol and since >= 2
         return hopeful or since >= max(_FIRST_PROOF, _PROOF_SHARE * self.n_iter)
 
     def _prove(self) -> Record:
         """Close the kernel of the state, keep it if it is the best, and record it."""
         self._unproven, self._proven_at = False, self.n_iter
         state: Any = self._state
-        self._own = min(self._own, self._take(state if state is not None else Given(0 * self.problem.A)))
+        estimate = self._estimate
+        own = self._take(state if state is not None else Given(0 * self.problem.A))
+        if 0 < estimate < math.inf:
+            self._optimism = own / estimate
+        self._own = min(self._own, own)
         return self._record()
 
     def _take(self, sketch: Provable) -> float:
         """Prove a sketch, and keep it if it is the best."""
-        closing = self._close(sketch.kernel())
+        try:
+            closing = self._close(sketch.kernel())
+        except FAILURES:
+            raise Halt(Status.NONFINITE) from None
         distance = self._certificate_of(closing).distance
         if distance < self._distance or (self._kept is None and self._closing is None):
             self._distance, self._dual = distance, closing.dual

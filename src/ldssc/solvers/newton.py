@@ -19,7 +19,7 @@ import scipy.linalg as la
 from ldssc.face import Face, pairs_within
 from ldssc.kernels import pair
 from ldssc.problem import Problem
-from ldssc.projections import gram, project_doubly_stochastic
+from ldssc.projections import count_products, gram, project_doubly_stochastic
 from ldssc.solvers.base import Run
 from ldssc.solvers.records import State
 from ldssc.solvers.splitting import Splitting
@@ -38,10 +38,12 @@ _PATIENCE = 25  # Newton steps in which the estimate must fall by a third
 _PROOF_RANGE = 20.0  # times tol: proofs, and landings with them, are worth trying from here
 
 
-def newton(run: Run, iteration: Splitting | None = None) -> None:
-    """Splitting and Newton in turns, each of longer turns than the last, until the loop stops them."""
+def newton(run: Run, iteration: Splitting | None = None, Z: Matrix | None = None) -> None:
+    """Splitting and Newton in turns, each of longer turns than the last, until the loop stops them; Newton first from a Z."""
     iteration = Splitting(run) if iteration is None else iteration
     turn = _WARM_START if run.start is not None and run.n_iter == iteration.k else WARM_UP
+    if Z is not None:
+        _turn(run, iteration, Z)
     while True:
         while True:
             state = iteration.step()
@@ -50,10 +52,15 @@ def newton(run: Run, iteration: Splitting | None = None) -> None:
             run.observe(state)
         run.observe(state, note=f"splitting for {iteration.k} iterations in all, then Newton")
         iteration.restart(iteration.W)  # gives its memory back
-        at, why = newton_steps(run, evaluate(run.problem, state.Z, None))
-        iteration.restart(at.F - at.Z / iteration.sigma)
-        run.observe(_state(at), note=f"back to splitting: {why}")
+        _turn(run, iteration, state.Z)
         turn = 2 * iteration.k
+
+
+def _turn(run: Run, iteration: Splitting, Z: Matrix) -> None:
+    """Newton from Z as long as it gets on; the splitting goes on from there."""
+    at, why = newton_steps(run, evaluate(run.problem, Z, None))
+    iteration.restart(at.F - at.Z / iteration.sigma)
+    run.observe(_state(at), note=f"back to splitting: {why}")
 
 
 class Dual(NamedTuple):
@@ -146,6 +153,7 @@ class _Step:
         """−Ω⁻¹∘Ĝ − UᵀA(d₀)V, and Ω⁻¹ − 1."""
         Z, U, V, r = self.at.Z, self.U, self.V, self.r
         damping = np.maximum(-self.w, 0)[:, None] / self.w[None, -r:]
+        count_products(4 * r / len(U))
         self.Z_hat = U.T @ (Z @ V)
         kept = pair(face.n, face.i, face.j, U @ _halved(self.Z_hat), V) - face.values(Z)
         right = -(1 + damping) * self.Z_hat - U.T @ face.apply(kept, V)
@@ -230,6 +238,7 @@ class _System:
 
     def apply(self, Y: Matrix) -> Matrix:
         """The left-hand side."""
+        count_products(2 * Y.shape[1] / len(Y) + 2 * self.face.entries * Y.shape[1] / len(Y) ** 3)
         H = self.U.T @ self.face.compress(self.U @ _halved(Y), self.V)
         return _symmetrised(H) + self.damping * Y
 

@@ -96,6 +96,7 @@ class Result:
     n_inner: int
     n_eig: int
     seconds: float
+    n_products: float = 0.0  # besides the eigendecompositions, in units of n³
     lbfgs_memory: int | None = None
     lbfgs_bytes: int | None = None
     tau: float = 0.0

@@ -28,6 +28,7 @@ _RESCALE = frozenset({10, 20, 40, 80, 160, 320, 640})
 CLASS_TEST = 9  # iterations, after which Z is known to be heavy or not
 _RISE, _RISE_EVERY = 2.0, 8  # there σ doubles every so often, up to so many times its balance
 _LATER = (160, 320, 640)  # ... and to twice as many after each of these
+_DEAR = 200  # rows
 _GROWTH = 2.0  # of the residual, at which an extrapolation is undone
 
 
@@ -74,9 +75,12 @@ class Splitting:
         return state
 
     def _parts(self) -> tuple[Matrix, Matrix]:
-        """W₊ and (−W)₊; it is the second, whose multiple is the multiplier, that is semidefinite to its own rounding."""
+        """W₊ and (−W)₊. The second, of which Z is a multiple, is semidefinite to its own rounding, or W's."""
         w, U = self.run.eigh(self.W)
         low = w < 0
+        if 2 * low.sum() > len(w) >= _DEAR:
+            X = gram(U[:, ~low] * np.sqrt(w[~low]))
+            return X, X - self.W
         N = gram(U[:, low] * np.sqrt(-w[low]))
         return self.W + N, N
 
