@@ -62,6 +62,17 @@ def test_2_for_bad_input(
     assert len(said.strip().splitlines()) == 1
 
 
+def test_an_interruption_says_what_is_kept(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ldssc.experiments.running.compute", interrupted)
+    assert main(["reproduce", "table1", "--data", str(data), "--out", str(tmp_path / "out")]) == 1
+    assert "run the same command again" in capsys.readouterr().err
+
+
 def test_2_for_a_folder_that_cannot_be_written_or_is_in_use(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

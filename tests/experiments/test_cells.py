@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from ldssc.exceptions import InputError
-from ldssc.experiments.cells import Cell, Task, compute, only_run
+from ldssc.experiments.cells import Cell, only_run
+from ldssc.experiments.computing import Task, compute
 
 
 def square(x: int) -> Cell:
@@ -82,7 +83,8 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
 
 SLOW = """
 import sys, time
-from ldssc.experiments.cells import Cell, Task, compute, only_run
+from ldssc.experiments.cells import Cell, only_run
+from ldssc.experiments.computing import Task, compute
 import numpy as np
 def work(x):
     time.sleep(0.05 if x < 3 else 60)

@@ -13,7 +13,7 @@ import ldssc
 from ldssc.exceptions import InputError
 from ldssc.experiments import Request, clustering, error_tables, protocols, reproduce, settings
 from ldssc.experiments import paper_numbers as paper
-from ldssc.experiments.cells import compute
+from ldssc.experiments.computing import compute
 from ldssc.experiments.settings import Reading
 from ldssc.metrics import error_rate
 
@@ -97,6 +97,16 @@ def test_b_is_the_lowest_of_what_it_searched_and_the_nearest_is_nearer(
         assert abs(near.value - 0.2) == min(abs(value - 0.2) for value in values)
     counts = [len(list(protocols._candidates(found, "iris", m, "mean", small))) for m in ("NO", "RC", "NC")]
     assert counts == [4 * 2] * 3  # readings and rows: the same for every method
+
+
+def test_what_one_choice_is_worth(iris_folder: Path, out: Path, small: settings.ErrorRates) -> None:
+    found = compute(protocols.tasks("iris", small, Request(iris_folder, out, quick=True)), out)
+    worth = protocols.alternatives(found, "iris", "FSC", small)
+    assert list(worth) == ["A", "K: mean row sum 5", "standardised features", "rows not normalised"]
+    own = protocols.protocol_a(found, "iris", "FSC", "mean", small)
+    assert own is not None
+    assert worth["A"] == own.value
+    assert "standardised features" in (out / "pages" / "table2.md").read_text()
 
 
 def test_every_set_has_the_reading_of_a_first_and_no_reading_twice() -> None:

@@ -32,13 +32,17 @@ def reproduce(
     """
     os.environ.setdefault("MPLBACKEND", "agg")
     terminal = console.err()
-    done = run(
-        experiments,
-        Request(data, out, quick=quick, full=full),
-        jobs=jobs,
-        pages=pages,
-        progress=lambda line: terminal.print(line, soft_wrap=True),
-    )
+    try:
+        done = run(
+            experiments,
+            Request(data, out, quick=quick, full=full),
+            jobs=jobs,
+            pages=pages,
+            progress=lambda line: terminal.print(line, soft_wrap=True),
+        )
+    except KeyboardInterrupt:
+        console.complain(f"interrupted; what was computed is kept in {out / 'cells'}: run the same command again")
+        return 1
     for page in done.pages:
         for protocol, counted in page.verdicts.items():
             words = ", ".join(f"{count} {word}" for word, count in counted.items())

@@ -18,7 +18,8 @@ from ldssc.datasets import Dataset
 from ldssc.embedding import spectral_embedding
 from ldssc.exceptions import InputError
 from ldssc.experiments import paper_numbers as paper
-from ldssc.experiments.cells import Cell, Task
+from ldssc.experiments.cells import Cell
+from ldssc.experiments.computing import Task
 from ldssc.experiments.settings import SEED, Bundle, Method, Reading, is_polynomial
 from ldssc.labels import discretize
 from ldssc.metrics import error_rate

@@ -9,7 +9,7 @@ from ldssc.experiments import paper_numbers as paper
 from ldssc.experiments import verdicts
 from ldssc.experiments.clustering import load_set, majority_error
 from ldssc.experiments.planning import Found, Page, Plan, Request, available, markdown, write_csv
-from ldssc.experiments.protocols import Value, protocol_a, protocol_b, readings, tasks
+from ldssc.experiments.protocols import Value, alternatives, protocol_a, protocol_b, readings, tasks
 from ldssc.experiments.settings import EXACT_ROW, ROWS, ErrorRates
 
 COLUMNS = ("dataset", "method", "statistic", "protocol", "ours", "paper", "verdict", "n_parameters", "distance")
@@ -30,7 +30,8 @@ def plan(request: Request, settings: ErrorRates) -> Plan:
                 request.out / f"{name}-readings.csv", rows, (*COLUMNS[:5], "choice", "nearest", "nearest_verdict")
             ),
         ]
-        return files, _page(name, rows, there, settings)
+        changed = {method: _changed(found, there, method, settings) for method in ("FSC", EXACT_ROW)}
+        return files, _page(name, rows, there, settings, changed)
 
     return Plan(every, finish, missing)
 
@@ -78,7 +79,19 @@ def _row(
     }
 
 
-def _page(name: str, rows: list[dict[str, Any]], there: list[str], settings: ErrorRates) -> Page:
+def _changed(found: Found, there: list[str], method: str, settings: ErrorRates) -> list[dict[str, Any]]:
+    worth = {name: alternatives(found, name, method, settings) for name in there}
+    titles = dict.fromkeys(title for own in worth.values() for title in own)
+    return [{"choice": title, **{name: own.get(title) for name, own in worth.items()}} for title in titles]
+
+
+def _page(
+    name: str,
+    rows: list[dict[str, Any]],
+    there: list[str],
+    settings: ErrorRates,
+    changed: dict[str, list[dict[str, Any]]],
+) -> Page:
     counted = {
         protocol: verdicts.counts(
             row["verdict"] for row in rows if row.get("protocol") == protocol and row["method"] != EXACT_ROW
@@ -99,6 +112,9 @@ def _page(name: str, rows: list[dict[str, Any]], there: list[str], settings: Err
         for protocol in ("A", "B"):
             body += [f"## {statistic.capitalize()} error, protocol {protocol}: ours / paper, verdict\n"]
             body += [_wide(rows, there, statistic, protocol, settings)]
+    body += ["## What one choice of A is worth: mean error where it alone is changed\n"]
+    for method, other in changed.items():
+        body += [f"`{method}`:\n", markdown(other, ("choice", *there))]
     return Page(name, f"Table {'I' * settings.number}: error rates", "\n".join(body), counted)
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ldssc import plots
-from ldssc.experiments.cells import Task
 from ldssc.experiments.clustering import load_set, majority_error
+from ldssc.experiments.computing import Task
 from ldssc.experiments.planning import Found, Page, Plan, Request, available, markdown, write_csv, write_figure
 from ldssc.experiments.protocols import errors, reading_a, tasks
 from ldssc.experiments.settings import (

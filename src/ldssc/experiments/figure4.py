@@ -18,8 +18,9 @@ from ldssc import affinity, datasets, plots
 from ldssc.embedding import spectral_embedding
 from ldssc.exceptions import InputError
 from ldssc.experiments import paper_numbers as paper
-from ldssc.experiments.cells import Cell, Task
+from ldssc.experiments.cells import Cell
 from ldssc.experiments.clustering import affinity_matrix, load_set, normalized
+from ldssc.experiments.computing import Task
 from ldssc.experiments.planning import Found, Page, Plan, Request, available, markdown, write_csv, write_figure
 from ldssc.experiments.protocols import reading_a
 from ldssc.experiments.settings import EXACT, FIGURE_IV, FSC, LD1, LD2, NC, NO, RC

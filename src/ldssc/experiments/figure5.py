@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 import ldssc
 from ldssc import affinity, datasets, plots
-from ldssc.experiments.cells import Cell, Task
+from ldssc.experiments.cells import Cell
 from ldssc.experiments.clustering import load_set, normalized
+from ldssc.experiments.computing import Task
 from ldssc.experiments.planning import Found, Page, Plan, Request, available, markdown, write_csv, write_figure
 from ldssc.experiments.settings import EXACT, FIGURE_V, FSC, LD1, NO
 from ldssc.validation import Matrix

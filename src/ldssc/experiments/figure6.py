@@ -13,8 +13,9 @@ import ldssc
 from ldssc import affinity, plots
 from ldssc.datasets import two_gaussians
 from ldssc.exceptions import InputError
-from ldssc.experiments.cells import Cell, Task
+from ldssc.experiments.cells import Cell
 from ldssc.experiments.clustering import affinity_matrix, compile_loops
+from ldssc.experiments.computing import Task
 from ldssc.experiments.planning import Found, Page, Plan, Request, available, markdown, write_csv, write_figure
 from ldssc.experiments.protocols import reading_a
 from ldssc.experiments.settings import (

@@ -21,7 +21,8 @@ import numpy.typing as npt
 import ldssc
 from ldssc import datasets, images, plots
 from ldssc.exceptions import InputError
-from ldssc.experiments.cells import Cell, Progress, Task, compute, make_folder
+from ldssc.experiments.cells import Cell, make_folder
+from ldssc.experiments.computing import Progress, Task, compute
 from ldssc.experiments.planning import Found, Page, Plan, Request, markdown, write_csv
 from ldssc.experiments.statistics import sign_test
 from ldssc.images.grid import Labels, enlarge

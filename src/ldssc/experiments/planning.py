@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ldssc.exceptions import InputError
-from ldssc.experiments.cells import Cell, Task
+from ldssc.experiments.cells import Cell
 from ldssc.experiments.clustering import load_set
+from ldssc.experiments.computing import Task
 from ldssc.writing import write_atomically
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ldssc.experiments import paper_numbers as paper
-from ldssc.experiments.cells import Task
 from ldssc.experiments.clustering import GROUP, bundle_name, bundle_task
+from ldssc.experiments.computing import Task
 from ldssc.experiments.planning import Found, Request
 from ldssc.experiments.settings import (
     BUNDLES,
@@ -195,6 +195,24 @@ def _candidates(found: Found, name: str, method: str, statistic: str, settings: 
                     if len(rates) == len(grid):
                         words = f"{reading}; grid {title}; rows {'' if rows else 'not '}normalised; {source}"
                         yield Value(_statistic(rates, statistic), len(rates), distance, words)
+
+
+def alternatives(found: Found, name: str, method: str, settings: ErrorRates) -> dict[str, float]:
+    """The mean error over A's grid where one choice of A is changed and the others are not: what that choice is worth."""
+    base, rates = reading_a(name), {}
+    for reading in readings(name, settings):
+        changed = [key for key, value in vars(reading).items() if value != vars(base)[key]]
+        if len(changed) <= 1:
+            title = "A" if not changed else _choice(changed[0], vars(reading)[changed[0]])
+            rates[title] = errors(found, name, reading, settings.grid(name), method).rates
+    rates["rows not normalised"] = errors(found, name, base, settings.grid(name), method, rows=False).rates
+    return {title: sum(own) / len(own) for title, own in rates.items() if len(own) == len(settings.grid(name))}
+
+
+def _choice(key: str, value: object) -> str:
+    if key == "unit_rows":
+        return "PCA scores of length one" if value else "PCA scores as they are"
+    return f"K: {value}" if key == "scale" else f"{value} features"
 
 
 def _statistic(rates: list[float], statistic: str) -> float:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from ldssc.exceptions import InputError
 from ldssc.experiments import report
-from ldssc.experiments.cells import Progress, compute, only_run
+from ldssc.experiments.cells import only_run
+from ldssc.experiments.computing import Progress, compute
 from ldssc.experiments.planning import Page, Plan, Request
 from ldssc.validation import check_choice, check_count
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ldssc.experiments import candidates, claims
-from ldssc.experiments.cells import Task
+from ldssc.experiments.computing import Task
 from ldssc.experiments.planning import Found, Page, Plan, Request, available, write_csv
 from ldssc.experiments.protocols import tasks
 from ldssc.experiments.settings import (
@@ -25,6 +25,7 @@ from ldssc.experiments.settings import (
     Candidates,
     ErrorRates,
 )
+from ldssc.experiments.study import Study
 
 COLUMNS = ("candidate", "dataset", "parameter", "variant", "error", "reference", "reference error", "note")
 
@@ -40,10 +41,11 @@ def plan(request: Request) -> Plan:
     """Protocol A's cells, and those of each candidate."""
     chosen, grid = extent(request)
     there, missing = available(grid.sets, request.data)
-    study = candidates.Study(request, chosen, grid, there)
+    study = Study(request, chosen, grid, there)
     every: list[Task] = [task for name in there for task in tasks(name, grid, request)]
     for candidate in candidates.CANDIDATES:
         every += candidate.tasks(study)
+    every += claims.tasks(study)
 
     def finish(found: Found) -> tuple[list[Path], Page]:
         rows: list[dict[str, Any]] = []

@@ -8,8 +8,8 @@ from typing import Any
 
 from ldssc.experiments import paper_numbers as paper
 from ldssc.experiments import verdicts
-from ldssc.experiments.cells import Task
 from ldssc.experiments.clustering import bundle_task
+from ldssc.experiments.computing import Task
 from ldssc.experiments.planning import Found, Page, Plan, Request, available, markdown, write_csv
 from ldssc.experiments.protocols import errors, own_distance, reading_a, record_of
 from ldssc.experiments.settings import (

@@ -17,7 +17,8 @@ import numpy as np
 import ldssc
 from ldssc.datasets import two_gaussians
 from ldssc.experiments import paper_numbers as paper
-from ldssc.experiments.cells import Cell, Task
+from ldssc.experiments.cells import Cell
+from ldssc.experiments.computing import Task
 from ldssc.experiments.planning import Found, Page, Plan, Request, markdown, write_csv
 from ldssc.experiments.settings import SEED, TABLE_V
 from ldssc.experiments.verdicts import MATCH

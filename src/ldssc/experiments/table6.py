@@ -23,8 +23,9 @@ import ldssc
 from ldssc import affinity, datasets
 from ldssc.cluster import SemidefiniteSpectralClustering
 from ldssc.experiments import paper_numbers as paper
-from ldssc.experiments.cells import Cell, Task
+from ldssc.experiments.cells import Cell
 from ldssc.experiments.clustering import bundle_task, compile_loops, features, load_set, majority_error
+from ldssc.experiments.computing import Task
 from ldssc.experiments.planning import Found, Page, Plan, Request, available, markdown, write_csv
 from ldssc.experiments.protocols import reading_a, record_of
 from ldssc.experiments.settings import (
