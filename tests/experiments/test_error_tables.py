@@ -153,6 +153,27 @@ def test_the_polynomial_kernel_of_points_of_length_one(shared_data: Path) -> Non
     np.testing.assert_allclose(literal, 8 * K, atol=1e-13)
 
 
+def test_the_papers_algorithms_cluster_their_own_matrix() -> None:
+    K = ldssc.gaussian_affinity(np.random.default_rng(0).standard_normal((20, 2)))
+    own, said = clustering.normalized(K, settings.LD2)
+    result = ldssc.project(K, solver="ld-ssc2", paper=True)
+    np.testing.assert_array_equal(own, result.iterate)
+    assert np.abs(own.sum(axis=1) - 1).max() > 1e-3  # unrepaired
+    assert said["iterate_off"] == pytest.approx(np.linalg.norm(own - result.F) / np.linalg.norm(result.F))
+    exact, _ = clustering.normalized(K, settings.EXACT)
+    np.testing.assert_allclose(exact.sum(axis=1), 1)
+
+
+def test_a_matrix_that_lapack_gives_up_on_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise np.linalg.LinAlgError("no driver finds the eigenvectors")
+
+    monkeypatch.setattr(clustering, "spectral_embedding", fail)
+    record, labels = clustering.cluster(np.eye(4), np.array([0, 0, 1, 1]), settings.NO, 2)
+    assert record == {"refused": "no driver finds the eigenvectors"}
+    assert (labels == -1).all()
+
+
 def test_a_method_that_refuses_k_says_why(shared_data: Path) -> None:
     cell = clustering.bundle_cell("leukemia", shared_data, Reading("raw"), 3, settings.RIVALS_BUNDLE.methods, 2)
     assert "negative" in cell.record["methods"]["NC"]["refused"]

@@ -40,6 +40,9 @@ def test_table_5_gives_the_papers_digits_in_23_of_24_places() -> None:
 def test_table_5_measures_peaks(iris_folder: Path, shared_out: Path) -> None:
     reproduce(["table5"], Request(iris_folder, shared_out))
     peaks = {(row["dataset"], row["method"]): float(row["peak of a run"]) for row in table(shared_out / "table5.csv")}
+    printed = [row for row in table(shared_out / "table5.csv") if row["paper"]]
+    assert [(row["formula"], row["verdict"]) for row in printed] == [(row["paper"], "MATCH") for row in printed]
+    assert len(printed) == 4
     for name in ("iris", "leukemia"):
         n = paper.SHAPES[name][0]
         for method, formula in table5.FORMULAS.items():

@@ -129,7 +129,7 @@ def cluster(K: Matrix, y: npt.NDArray[np.int64], method: Method, n_init: int) ->
         labels = [
             discretize(embedded.vectors, k, n_init=n_init, row_normalize=r, random_state=SEED) for r in ROW_NORMALIZE
         ]
-    except InputError as error:
+    except (InputError, np.linalg.LinAlgError) as error:
         return {"refused": str(error)}, np.full((len(ROW_NORMALIZE), len(y)), -1)
     record = {
         "errors": {str(r): error_rate(y, found) for r, found in zip(ROW_NORMALIZE, labels, strict=True)},
