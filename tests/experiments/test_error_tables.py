@@ -143,7 +143,7 @@ def test_scales_of_k() -> None:
 
 
 def test_the_polynomial_kernel_of_points_of_length_one(shared_data: Path) -> None:
-    reading = protocols.reading_a("leukemia")
+    reading = Reading("raw", unit_rows=True)
     X = clustering.features("leukemia", shared_data, reading)
     assert X.shape == (72, 5)
     np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1)

@@ -52,9 +52,7 @@ _BUNDLE_OF = {method.name: bundle for bundle in BUNDLES for method in bundle.met
 
 def reading_a(name: str) -> Reading:
     """The reading of protocol A."""
-    if name in paper.REDUCED_TO_FIVE:
-        return Reading("standardised" if name in ("orl", "yale") else "raw", unit_rows=True)
-    return Reading()
+    return Reading("standardised", unit_rows=True) if name in ("orl", "yale") else Reading()
 
 
 def readings(name: str, settings: ErrorRates) -> list[Reading]:
@@ -68,7 +66,7 @@ def readings(name: str, settings: ErrorRates) -> list[Reading]:
     if is_polynomial(name) and not few:
         scales.append("literal")
     if few:
-        lengths = lengths[:1]
+        lengths = [reading_a(name).unit_rows]
     found = [Reading(f, u, s) for f in (FEATURES[:2] if few else FEATURES) for u in lengths for s in scales]
     return [reading_a(name), *(reading for reading in found if reading != reading_a(name))]
 
