@@ -232,3 +232,151 @@ def _segments(ax: Axes, grey: Matrix, panel: tuple[str, Any, str], *, titled: bo
     ax.set_xlabel(note, fontsize=7, color=INK)
     if titled:
         ax.set_title(title, fontsize=9, color=INK)
+
+
+#: Seven curves that are told apart in black and white: shade, dashes and marker each differ.
+STYLES = (
+    ("#999999", ":", "o"),
+    ("#777777", "--", "^"),
+    ("#555555", "-.", "s"),
+    (COLOURS[1], "-", "D"),
+    (COLOURS[2], "--", "v"),
+    (COLOURS[3], ":", "P"),
+    (COLOURS[0], "-", "X"),
+    ("#000000", "-.", "*"),
+)
+
+
+@dataclass(frozen=True)
+class ErrorPanel:
+    """One set of figure 3: curves of (parameter, error), and the error of everything in one class."""
+
+    name: str
+    parameter: str
+    curves: Mapping[str, Sequence[tuple[float, float]]]
+    majority: float
+
+
+def error_curves(panels: Sequence[ErrorPanel], columns: int = 3) -> Figure:
+    """Error against the kernel parameter, a panel a set, one legend for all."""
+    rows = max(1, -(-len(panels) // columns))
+    figure = _figure(3.6 * columns, 2.5 * rows + 0.6)
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    named: dict[str, Any] = {}
+    for ax, panel in zip(axes, panels, strict=False):
+        for i, (method, points) in enumerate(panel.curves.items()):
+            colour, dashes, marker = STYLES[i % len(STYLES)]
+            x, y = zip(*points, strict=True)
+            size = 9 - 0.8 * i  # what lies under another curve shows around it
+            (line,) = ax.plot(
+                x,
+                y,
+                linestyle=dashes,
+                color=colour,
+                marker=marker,
+                markersize=size,
+                markerfacecolor="none",
+                linewidth=1.2,
+            )
+            named.setdefault(method, line)
+        ax.axhline(panel.majority, color=INK, linewidth=0.7, linestyle=(0, (6, 3)))
+        ax.set_title(panel.name, fontsize=10)
+        ax.set_xlabel(panel.parameter, fontsize=8)
+        ax.tick_params(labelsize=7)
+    for ax in axes[len(panels) :]:
+        ax.set_visible(False)
+    if named:
+        figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=len(named), fontsize=8)
+    return figure
+
+
+def embeddings_figure(
+    rows: Sequence[tuple[str, Sequence[str], npt.NDArray[Any], npt.NDArray[np.int64]]],
+) -> Figure:
+    """A row a set: its name, the panels' titles, panels x points x 2, and the true classes."""
+    columns = max((len(titles) for _, titles, _, _ in rows), default=1)
+    figure = _figure(1.9 * columns, 2.2 * max(len(rows), 1))
+    grid = figure.subplots(max(len(rows), 1), columns, squeeze=False)
+    for axes, (name, titles, points, y) in zip(grid, rows, strict=True):
+        for ax, title, own in zip(axes, titles, points, strict=False):
+            plot_points(own, y, title=title, ax=ax)
+            middle, half = (own.max(axis=0) + own.min(axis=0)) / 2, 0.55 * float(np.ptp(own, axis=0).max())
+            half = half or 1.0  # one scale for both axes: a line stays a line
+            ax.set(xlim=(middle[0] - half, middle[0] + half), ylim=(middle[1] - half, middle[1] + half))
+            ax.title.set_fontsize(9)
+        axes[0].set_ylabel(name, fontsize=10, fontweight="bold")
+        for ax in axes[len(titles) :]:
+            ax.set_visible(False)
+    return figure
+
+
+@dataclass(frozen=True)
+class OverlapRow:
+    """One set of figure 5: matrices with their titles, the classes of the rows, one image of each class."""
+
+    name: str
+    matrices: Sequence[tuple[str, Matrix]]
+    y: npt.NDArray[np.int64]
+    samples: Sequence[npt.NDArray[Any]]
+
+
+def overlaps_figure(rows: Sequence[OverlapRow]) -> Figure:
+    """A row a set: one image of each class, and the matrices, rows sorted by class with a line between classes."""
+    columns = 1 + max((len(row.matrices) for row in rows), default=1)
+    figure = _figure(2.6 * columns, 2.9 * max(len(rows), 1))
+    grid = figure.subplots(max(len(rows), 1), columns, squeeze=False)
+    for axes, row in zip(grid, rows, strict=True):
+        axes[0].imshow(np.vstack([_unit_range(sample) for sample in row.samples]), cmap="gray")
+        _frame(axes[0])
+        axes[0].set_title("one of each class", fontsize=9)
+        axes[0].set_ylabel(row.name, fontsize=10, fontweight="bold")
+        for ax, (title, F) in zip(axes[1:], row.matrices, strict=True):
+            plot_matrix(F, labels=row.y, title=title, ax=ax)
+            ax.title.set_fontsize(9)
+    return figure
+
+
+def samples_figure(rows: Sequence[tuple[str, Sequence[npt.NDArray[Any]]]]) -> Figure:
+    """A row of images a set."""
+    columns = max((len(images) for _, images in rows), default=1)
+    figure = _figure(1.0 * columns + 0.4, 1.2 * max(len(rows), 1))
+    grid = figure.subplots(max(len(rows), 1), columns, squeeze=False)
+    for axes, (name, images) in zip(grid, rows, strict=True):
+        for ax, image in zip(axes, images, strict=True):
+            ax.imshow(image, cmap="gray")
+            _frame(ax)
+        axes[0].set_ylabel(name, fontsize=8)
+    return figure
+
+
+def growth_figure(rows: Sequence[Mapping[str, Any]], methods: Sequence[str]) -> Figure:
+    """Seconds against n on two logarithmic scales, a panel a kind of data; open marks are runs stopped at the limit."""
+    kinds = list(dict.fromkeys(row["data"] for row in rows)) or [""]
+    figure = _figure(5.0 * len(kinds), 4.2)
+    named: dict[str, Any] = {}
+    for ax, kind in zip(figure.subplots(1, len(kinds), squeeze=False)[0], kinds, strict=True):
+        for i, method in enumerate(methods):
+            own = [row for row in rows if row["data"] == kind and row["method"] == method and row.get("seconds")]
+            if not own:
+                continue
+            colour, dashes, marker = STYLES[i % len(STYLES)]
+            x, y = [row["n"] for row in own], [row["seconds"] for row in own]
+            (line,) = ax.plot(x, y, linestyle=dashes, color=colour, marker=marker, markersize=5, linewidth=1.3)
+            named.setdefault(method, line)
+            late = [row for row in own if row["status"] == "TIME_LIMIT"]
+            ax.plot(
+                [r["n"] for r in late], [r["seconds"] for r in late], "o", mfc="white", mec=INK, markersize=8, zorder=3
+            )
+        ax.set(xscale="log", yscale="log", xlabel="points", ylabel="seconds, one thread", title=kind)
+        ax.grid(visible=True, which="major", alpha=0.3)
+        sizes = sorted({row["n"] for row in rows if row["data"] == kind})
+        ax.set_xticks(sizes, [str(n) for n in sizes], fontsize=7)
+        ax.set_xticks([], minor=True)
+    if named:
+        figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=4, fontsize=8)
+    return figure
+
+
+def _unit_range(image: npt.NDArray[Any]) -> Matrix:
+    low, high = float(image.min()), float(image.max())
+    return np.asarray((image - low) / ((high - low) or 1.0), dtype=np.float64)

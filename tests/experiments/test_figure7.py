@@ -20,7 +20,7 @@ pytest.importorskip("PIL")
 
 from ldssc import images
 from ldssc.exceptions import InputError
-from ldssc.experiments import figure7
+from ldssc.experiments import Request, figure7, reproduce
 from ldssc.experiments.cells import Cell, Cells
 from ldssc.images.reading import write_image
 
@@ -148,6 +148,34 @@ def test_faces_are_read_from_their_sets(shared_data: Path, tmp_path: Path) -> No
     outcome = figure7.run(shared_data, tmp_path, settings=settings)
     assert [row["picture"] for row in outcome.rows] == ["orl-0", "yale_64x64-3"] * 2
     assert {row["covering"] for row in outcome.rows} == {""}
+
+
+def test_the_command_takes_the_same_cells(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figure7, "FIGURE_VII_QUICK", replace(SMALL, methods=figure7.METHODS[2:4]))
+    outcome = reproduce(["figure7"], Request(data, tmp_path, quick=True))
+    assert outcome.missing == []
+    page = (tmp_path / "pages" / "figure7.md").read_text()
+    assert "| FSC |" in page
+    settings = replace(SMALL, methods=figure7.METHODS[2:4])
+    figure7.run(data, tmp_path, settings=settings, progress=lambda _: pytest.fail("a cell was computed again"))
+
+
+def test_the_page_compares_stray_regions_by_a_sign_test() -> None:
+    names = [method.name for method in SMALL.methods]
+    rows = [
+        {
+            "picture": p,
+            "sigma": 3.0,
+            "method": m,
+            "n_regions": 9,
+            "n_stray": 0 if m == "LD-SSC exact" else 2,
+            "stray_share": 0,
+        }
+        for p in "abcdefgh"
+        for m in names
+    ]
+    page = figure7._body(rows, SMALL)
+    assert "LD-SSC exact against FSC, stray regions: 8 better, 0 worse, 0 equal (sign test p = 0.0078)" in page
 
 
 def test_an_unwritable_folder_is_said_before_the_work(data: Path, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from ldssc.cli.cluster import cluster
 from ldssc.cli.data import data
 from ldssc.cli.demo import demo
 from ldssc.cli.project import project
+from ldssc.cli.reproduce import reproduce
 from ldssc.cli.segment import segment
 from ldssc.exceptions import InputError
 
@@ -33,7 +34,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 done and proven to the tolerance; 1 written, not proven to it; 2 the input cannot be used.",
 )
-for command in (demo, cluster, project, certify, segment):
+for command in (demo, cluster, project, certify, segment, reproduce):
     app.command()(command)
 app.add_typer(data)
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,12 +16,24 @@ import numpy.typing as npt
 from ldssc.exceptions import InputError
 from ldssc.writing import PathLike, reason, remove_leftovers, write_atomically
 
+#: Raised when what cells hold changes, so that those of before are computed anew.
+FORMAT = 1
+
 
 class Cell(NamedTuple):
     """One result: numbers and words that JSON knows, and one array."""
 
     record: dict[str, Any]
     array: npt.NDArray[Any]
+
+
+def make_folder(folder: PathLike) -> Path:
+    """The folder, made where it is not there yet."""
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be made: {reason(error)}; choose a folder in which you may write") from error
+    return Path(folder)
 
 
 class Cells:
@@ -28,13 +43,7 @@ class Cells:
     """
 
     def __init__(self, folder: PathLike) -> None:
-        self.folder = Path(folder)
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(
-                f"{folder} cannot be made: {reason(error)}; choose a folder in which you may write"
-            ) from error
+        self.folder = make_folder(folder)
 
     def read(self, name: str, settings: Any) -> Cell | None:
         """The cell, if it is there, whole, and of these settings."""
@@ -60,4 +69,35 @@ class Cells:
 
 def _digest(settings: Any) -> str:
     """One number for all that a result depends on."""
-    return hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([FORMAT, settings], sort_keys=True, default=str).encode()).hexdigest()
+
+
+@contextlib.contextmanager
+def only_run(out: PathLike) -> Iterator[None]:
+    """Refuse a second run on the same folder; the system lifts the lock with the process, whatever ends it."""
+    folder = make_folder(out)
+    try:
+        stream = (folder / ".lock").open("a+")
+    except OSError as error:
+        raise InputError(
+            f"{folder} cannot be written: {reason(error)}; choose a folder in which you may write"
+        ) from error
+    with stream:
+        try:
+            _lock(stream.fileno())
+        except OSError as error:
+            raise InputError(
+                f"another run is writing to {folder}; wait for it, or choose another folder with --out"
+            ) from error
+        yield
+
+
+def _lock(descriptor: int) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

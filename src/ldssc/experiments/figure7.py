@@ -8,12 +8,9 @@ want the same: every method is run at both values of `sigmas`, on the same affin
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import time
 import warnings
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,12 +21,14 @@ import numpy.typing as npt
 import ldssc
 from ldssc import datasets, images, plots
 from ldssc.exceptions import InputError
-from ldssc.experiments.cells import Cell, Cells
+from ldssc.experiments.cells import Cell, make_folder
+from ldssc.experiments.computing import Progress, Task, compute
+from ldssc.experiments.planning import Found, Page, Plan, Request, markdown, write_csv
+from ldssc.experiments.statistics import sign_test
 from ldssc.images.grid import Labels, enlarge
 from ldssc.writing import PathLike, require_writable, write_atomically
 
 Pixels = npt.NDArray[Any]
-Progress = Callable[[str], object]
 
 
 @dataclass(frozen=True)
@@ -91,36 +90,91 @@ class Outcome(NamedTuple):
     missing: list[str]
 
 
+def plan(request: Request) -> Plan:
+    """The figure; LD-SSC1, a thousand eigendecompositions a cell, only at the small grid of quick, or with full."""
+    cheap = replace(FIGURE_VII, methods=tuple(method for method in METHODS if method.name != "LD-SSC1"))
+    return plan_of(request, FIGURE_VII_QUICK if request.quick else FIGURE_VII if request.full else cheap)
+
+
+def plan_of(request: Request, settings: Settings) -> Plan:
+    """OUT/figure7.csv and one OUT/figure7-sigma….png and .svg for each σ; missing sets and pictures are left out."""
+    pictures, missing = _pictures(request.data, settings)
+
+    def finish(found: Found) -> tuple[list[Path], Page]:
+        kept = {key: cell for key in _wanted(pictures, settings) if (cell := found.get(f"figure7/{_name(*key)}"))}
+        rows = [cell.record for cell in kept.values()]
+        table = write_csv(request.out / "figure7.csv", rows, list(rows[0]) if rows else ["picture"])
+        paths = (
+            []
+            if len(kept) < len(_wanted(pictures, settings)) or not pictures
+            else _drawn(request, pictures, settings, kept)
+        )
+        return [table, *paths], Page("figure7", "Figure 7: image segmentation", _body(rows, settings))
+
+    return Plan(tasks(pictures, settings), finish, missing)
+
+
+def _drawn(request: Request, pictures: list[Picture], settings: Settings, found: dict[Key, Cell]) -> list[Path]:
+    paths = []
+    for sigma in settings.sigmas:
+        targets = [request.out / f"figure7-sigma{sigma:g}.{kind}" for kind in ("png", "svg")]
+        _draw(pictures, settings, sigma, found, targets)
+        paths += targets
+    return paths
+
+
+def _body(rows: list[dict[str, Any]], settings: Settings) -> str:
+    """Means over pictures, and whether LD-SSC leaves fewer stray regions than the others: sign tests over the cells."""
+    means, tests = [], []
+    for sigma in settings.sigmas:
+        for method in settings.methods:
+            own = [row for row in rows if (row["method"], row["sigma"]) == (method.name, sigma)]
+            if own:
+                mean = {
+                    name: sum(row[name] for row in own) / len(own) for name in ("n_regions", "n_stray", "stray_share")
+                }
+                means.append({"σ": sigma, "method": method.name, **mean})
+    ours = "LD-SSC exact"
+    at = {(row["picture"], row["sigma"], row["method"]): row["n_stray"] for row in rows}
+    for method in settings.methods:
+        pairs = [(at[p, s, ours], n) for (p, s, m), n in at.items() if m == method.name and (p, s, ours) in at]
+        if pairs and method.name != ours:
+            tests.append(f"- {ours} against {method.name}, stray regions: {sign_test(*zip(*pairs, strict=True))}")
+    height, width = settings.grid
+    without = (
+        ""
+        if any(method.name == "LD-SSC1" for method in settings.methods)
+        else " LD-SSC1 is run with --quick or --full."
+    )
+    return (
+        f"{height} x {width} pixels, {settings.n_segments} segments; the pictures are in the output folder.{without} "
+        "A region is stray where it is smaller than a hundredth of the picture.\n\n"
+        + markdown(means, ("σ", "method", "n_regions", "n_stray", "stray_share"))
+        + "\n"
+        + "\n".join(tests)
+        + "\n\n"
+        + (markdown(rows, list(rows[0])) if rows else "")
+    )
+
+
 def run(
     data: PathLike,
     out: PathLike,
     *,
     quick: bool = False,
     settings: Settings | None = None,
+    jobs: int = 1,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Compute what is not there yet, draw, and write OUT/figure7.csv and one OUT/figure7-sigma….png and .svg for each σ.
-
-    Every cell (a picture under a method and a σ) is stored in OUT/cells/figure7 as soon as it is computed: a run that was
-    killed goes on where it was. Sets and pictures that are not in the folder `data` are left out and named in the outcome.
-    """
+    """Compute what is not there yet, draw, and write; a run that was killed goes on where it was."""
     chosen = settings or (FIGURE_VII_QUICK if quick else FIGURE_VII)
-    say = progress or (lambda _: None)
-    cells = Cells(Path(out) / "cells" / "figure7")
-    pictures, missing = _pictures(Path(data), chosen)
-    targets = {
-        sigma: [Path(out) / f"figure7-sigma{sigma:g}.{kind}" for kind in ("png", "svg")] for sigma in chosen.sigmas
-    }
-    table = Path(out) / "figure7.csv"
-    for path in [table, *(path for paths in targets.values() for path in paths)]:
-        require_writable(path)
-    found = _computed(pictures, chosen, cells, say)
-    rows = [cell.record for cell in found.values()]
-    write_atomically(table, lambda stream: stream.write(_csv(rows).encode()))
-    for sigma, paths in targets.items():
-        if pictures:
-            _draw(pictures, chosen, sigma, found, paths)
-    return Outcome(rows, [table, *(path for paths in targets.values() for path in paths if pictures)], missing)
+    make_folder(out)
+    require_writable(Path(out) / "figure7.csv")
+    planned = plan_of(Request(Path(data), Path(out), quick=quick), chosen)
+    found = compute(planned.tasks, out, jobs=jobs, progress=progress)
+    files, _ = planned.finish(found)
+    rows = [found[task.key].record for task in planned.tasks]
+    return Outcome(rows, files, planned.missing)
 
 
 def _pictures(data: Path, settings: Settings) -> tuple[list[Picture], list[str]]:
@@ -148,28 +202,29 @@ def _pictures(data: Path, settings: Settings) -> tuple[list[Picture], list[str]]
 Key = tuple[str, str, float]
 
 
-def _computed(pictures: list[Picture], settings: Settings, cells: Cells, say: Progress) -> dict[Key, Cell]:
-    """Every cell, read or computed; those that are there are counted first, so that the time left is that of the rest."""
-    wanted = [(p, m, s) for m in settings.methods for s in settings.sigmas for p in pictures]
-    found = {(p.name, m.name, s): cells.read(_name(p, m, s), _depends(p, m, s, settings)) for p, m, s in wanted}
-    to_do = [(p, m, s) for p, m, s in wanted if found[p.name, m.name, s] is None]
-    start, done, all_of_it = time.monotonic(), 0, sum(m.cost for _, m, _ in to_do)
-    for i, (picture, method, sigma) in enumerate(to_do):
-        left = f", about {_readable((time.monotonic() - start) / done * (all_of_it - done))} left" if done else ""
-        say(f"figure 7, cell {i + 1} of {len(to_do)}: {picture.name}, {method.name}, σ {sigma:g}{left}")
-        cell = _cell(picture, method, sigma, settings)
-        cells.write(_name(picture, method, sigma), _depends(picture, method, sigma, settings), cell)
-        found[picture.name, method.name, sigma] = cell
-        done += method.cost
-    return {key: cell for key, cell in found.items() if cell is not None}
+def _wanted(pictures: list[Picture], settings: Settings) -> list[Key]:
+    return [(p.name, m.name, s) for m in settings.methods for s in settings.sigmas for p in pictures]
 
 
-def _name(picture: Picture, method: Method, sigma: float) -> str:
-    return f"{picture.name}_{method.name.replace(' ', '-')}_{sigma:g}"
+def tasks(pictures: list[Picture], settings: Settings) -> list[Task]:
+    """A cell for every picture, method and σ."""
+    return [
+        Task(
+            "figure7",
+            _name(p.name, m.name, s),
+            _depends(p, m, s, settings),
+            _cell,
+            (p, m, s, settings),
+            cost=m.cost * (settings.grid[0] * settings.grid[1] / 1000) ** 3,
+        )
+        for m in settings.methods
+        for s in settings.sigmas
+        for p in pictures
+    ]
 
 
-def _readable(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+def _name(picture: str, method: str, sigma: float) -> str:
+    return f"{picture}_{method.replace(' ', '-')}_{sigma:g}"
 
 
 def _depends(picture: Picture, method: Method, sigma: float, settings: Settings) -> dict[str, Any]:
@@ -222,14 +277,6 @@ def _against_humans(labels: Labels, humans: list[Labels]) -> dict[str, Any]:
         return dict.fromkeys(("precision", "recall", "f", "covering"), "")
     scores = images.boundary_scores(labels, humans)
     return {**scores._asdict(), "covering": images.covering(images.connected_regions(labels), humans)}
-
-
-def _csv(rows: list[dict[str, Any]]) -> str:
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, list(rows[0]) if rows else ["picture"], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: f"{v:.4g}" if isinstance(v, float) else v for name, v in row.items()} for row in rows)
-    return stream.getvalue()
 
 
 def _draw(pictures: list[Picture], settings: Settings, sigma: float, found: dict[Key, Cell], paths: list[Path]) -> None:
