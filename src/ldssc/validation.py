@@ -160,3 +160,18 @@ def check_weights(value: Any, n: int) -> Vector:
             f"lost in rounding: leave them out"
         )
     return weights
+
+
+def check_limits(
+    tol: Any, max_iter: Any, time_limit: Any, callback: Any, checkpoint_interval: Any
+) -> tuple[float, float, float]:
+    """The tolerance, and the numbers of iterations and of seconds that are allowed: infinite where they are None."""
+    tol = check_positive(tol, "tol")
+    if max_iter is not None:
+        check_count(max_iter, "max_iter")
+    if time_limit is not None:
+        check_positive(time_limit, "time_limit")
+    if callback is not None and not callable(callback):
+        raise InputError(f"callback must be a function of a record, or None, and is {callback!r}")
+    check_positive(checkpoint_interval, "checkpoint_interval", zero=True)
+    return tol, np.inf if max_iter is None else max_iter, np.inf if time_limit is None else time_limit

@@ -432,3 +432,17 @@ def test_auto_is_lean_where_that_suffices_and_only_there() -> None:
     assert near.solved
     distance = np.linalg.norm(result.F - near.F) / np.linalg.norm(result.F)
     assert distance <= result.certificate.distance + 1.01 * near.certificate.distance
+
+
+@pytest.mark.parametrize("solver", ["newton", "splitting"])
+def test_other_solvers_answer_tensors_in_kind(solver: str) -> None:
+    K = gaussian(np.random.default_rng(0), 20)
+    result, plain = project(torch.tensor(K, requires_grad=True), solver=solver), project(K, solver=solver)
+    for name in ("F", "u", "Q", "Z", "iterate"):
+        part = getattr(result, name)
+        assert isinstance(part, torch.Tensor)
+        assert part.dtype == torch.float64
+        np.testing.assert_array_equal(part.detach().numpy(), getattr(plain, name))
+    assert result.certificate == plain.certificate
+    with pytest.raises(ldssc.InputError, match="weights"):
+        project(torch.tensor(K), solver="splitting", weights=np.ones(20))

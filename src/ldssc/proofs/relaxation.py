@@ -8,19 +8,17 @@ Q ≥ 0, whether or not anything has converged.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable
 from typing import Any
 
 from ldssc.certificate import pose
 from ldssc.checkpoint import Checkpoint, terminable
-from ldssc.exceptions import InputError
 from ldssc.problem import Problem
 from ldssc.proofs.answers import Relaxation
 from ldssc.proofs.loop import RelaxationRun, require_relaxation
 from ldssc.solvers.records import Record
-from ldssc.validation import check_count, check_positive
+from ldssc.validation import check_count, check_limits
 
 
 def relax(
@@ -50,14 +48,7 @@ def relax(
     -------
     Relaxation : G (and F), multipliers, status, history, `tightness` (23) and the certificate, whose `bound` is rigorous.
     """
-    tol = check_positive(tol, "tol")
-    if max_iter is not None:
-        check_count(max_iter, "max_iter")
-    if time_limit is not None:
-        check_positive(time_limit, "time_limit")
-    if callback is not None and not callable(callback):
-        raise InputError(f"callback must be a function of a record, or None, and is {callback!r}")
-    check_positive(checkpoint_interval, "checkpoint_interval", zero=True)
+    tol, iterations, seconds = check_limits(tol, max_iter, time_limit, callback, checkpoint_interval)
     posed = pose(A, weights)
     k = check_count(n_clusters, "n_clusters", high=len(posed), high_name="the number of rows")
     require_relaxation(len(posed))
@@ -65,8 +56,8 @@ def relax(
     run = RelaxationRun(
         problem,
         tol,
-        max_iter=math.inf if max_iter is None else max_iter,
-        time_limit=math.inf if time_limit is None else time_limit,
+        max_iter=iterations,
+        time_limit=seconds,
         callback=callback,
     )
     if checkpoint is None:

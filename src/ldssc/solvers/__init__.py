@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,6 +13,7 @@ import numpy as np
 from ldssc.certificate import certify, pose
 from ldssc.checkpoint import Checkpoint, terminable
 from ldssc.exceptions import InputError
+from ldssc.filtering import to_numpy
 from ldssc.foreign import SINGLE, check_foreign, is_foreign, like, precision
 from ldssc.memory import require_memory
 from ldssc.problem import Problem
@@ -27,7 +27,7 @@ from ldssc.solvers.lean import LeanRun
 from ldssc.solvers.newton import newton
 from ldssc.solvers.records import Record, Result, State, Status
 from ldssc.solvers.splitting import splitting
-from ldssc.validation import check_choice, check_count, check_positive
+from ldssc.validation import check_choice, check_limits
 
 __all__ = ["SOLVERS", "Record", "Result", "Status", "project"]
 
@@ -68,8 +68,9 @@ def project(
 
     Parameters
     ----------
-    K : symmetric matrix, any sign; dense or SciPy sparse. With "auto" or "accelerated" also an array of PyTorch, CuPy or
-        another library of the array API, on any device that has float64: the answer is of that kind, and on that device.
+    K : symmetric matrix, any sign; dense or SciPy sparse. Also an array of PyTorch, CuPy or another library of the array
+        API: the answer is of that kind, and on that device. "auto" and "accelerated" compute there, where it has float64; the
+        others by NumPy.
     solver : "auto", "newton", "splitting", "accelerated", "ld-ssc1" (Algorithm 1), "ld-ssc2" (Algorithm 2) or "conic"
         (CVXPY with Clarabel or SCS).
     tol : proven relative distance ‖F − F*‖/‖F‖ at which to stop.
@@ -92,49 +93,61 @@ def project(
     -------
     Result : F, feasible up to rounding; its multipliers u, Q, Z; status; history; and the certificate.
     """
+    _check_combination(solver, paper, weights, trace, start)
+    tol, iterations, seconds = check_limits(tol, max_iter, time_limit, callback, checkpoint_interval)
+    if paper and max_iter is None:
+        iterations = _PAPER_ITERATIONS[solver]
+    in_single = precision(dtype) == SINGLE
+    if is_foreign(K) and not (weights is None and trace is None and checkpoint is None):
+        raise InputError("weights, trace and checkpoint are for NumPy arrays; pass np.asarray(K), or leave them out")
+    foreign = is_foreign(K) and solver in _LEAN
+    given = to_numpy(check_foreign(K)) if is_foreign(K) and not foreign else K
+    problem = Problem(check_foreign(K)) if foreign else pose(given, weights, trace)
+    lean = _is_lean(problem, solver, tol, start, in_single, foreign)
+    n = problem.A.shape[0]
+    if not foreign:
+        arrays = LEAN_ARRAYS if lean else SOLVERS[solver][1]
+        require_memory(8.0 * arrays * n**2, f"solver {solver!r} at n = {n}", _remedy(solver))
+    run = (partial(LeanRun, in_single=in_single) if lean else Run)(
+        problem,
+        tol,
+        max_iter=iterations,
+        time_limit=seconds,
+        callback=callback,
+        prove_at_end=paper,
+        start=None if start is None else _warm_start(start, problem),
+    )
+    result = _solve(run, SOLVERS[solver][0], solver, checkpoint, checkpoint_interval)
+    if in_single and not lean:
+        result = in_single_precision(result, given, weights, trace)
+    return in_kind(result, K) if given is not K else result
+
+
+def _check_combination(solver: str, paper: bool, weights: Any, trace: Any, start: Any) -> None:
     check_choice(solver, "solver", SOLVERS)
-    tol = check_positive(tol, "tol")
-    if max_iter is not None:
-        check_count(max_iter, "max_iter")
-    if time_limit is not None:
-        check_positive(time_limit, "time_limit")
-    if callback is not None and not callable(callback):
-        raise InputError(f"callback must be a function of a record, or None, and is {callback!r}")
-    check_positive(checkpoint_interval, "checkpoint_interval", zero=True)
     if paper:
         check_choice(solver, "solver (with paper=True)", _PAPER_ITERATIONS)
-        max_iter = _PAPER_ITERATIONS[solver] if max_iter is None else max_iter
     if solver not in _GENERAL and (weights is not None or trace is not None):
         raise InputError(
             f"solver {solver!r} knows neither weights nor trace; use one of: {', '.join(sorted(_GENERAL))}"
         )
     if start is not None and (paper or solver == "conic"):
         raise InputError(f"{'paper=True' if paper else f'solver {solver!r}'} takes no start; leave start out")
-    in_single = precision(dtype) == SINGLE
-    foreign = solver in _LEAN and is_foreign(K)
-    if foreign and not (weights is None and trace is None and checkpoint is None):
-        raise InputError("weights, trace and checkpoint are for NumPy arrays; pass np.asarray(K), or leave them out")
-    problem = Problem(check_foreign(K)) if foreign else pose(K, weights, trace)
-    n = problem.A.shape[0]
-    function, arrays = SOLVERS[solver]
-    plain = weights is None and trace is None
-    lean = solver in _LEAN and plain and (foreign or n >= LEAN_FROM or (in_single and solver == "accelerated"))
-    lean = lean or (solver == "auto" and start is None and suits_lean(problem, tol))
-    arrays = LEAN_ARRAYS if lean else arrays
-    if not foreign:
-        require_memory(8.0 * arrays * n**2, f"solver {solver!r} at n = {n}", _remedy(solver))
-    make = partial(LeanRun, in_single=in_single) if lean else Run
-    run = make(
-        problem,
-        tol,
-        max_iter=math.inf if max_iter is None else max_iter,
-        time_limit=math.inf if time_limit is None else time_limit,
-        callback=callback,
-        prove_at_end=paper,
-        start=None if start is None else _warm_start(start, problem),
-    )
-    result = _solve(run, function, solver, checkpoint, checkpoint_interval)
-    return in_single_precision(result, K, weights, trace) if in_single and not lean else result
+
+
+def _is_lean(problem: Problem, solver: str, tol: float, start: Any, in_single: bool, foreign: bool) -> bool:
+    """Whether the run keeps few arrays and proves without decompositions."""
+    if solver not in _LEAN or problem.s is not None or problem.trace is not None:
+        return False
+    if foreign or problem.A.shape[0] >= LEAN_FROM:
+        return True
+    return in_single if solver == "accelerated" else start is None and suits_lean(problem, tol)
+
+
+def in_kind(result: Result, K: Any) -> Result:
+    """The answer as arrays of K's library, on its device; it was computed by NumPy."""
+    F, u, Q, Z, iterate = (like(part, K) for part in (result.F, result.u, result.Q, result.Z, result.iterate))
+    return replace(result, F=F, u=u, Q=Q, Z=Z, iterate=iterate)
 
 
 def _solve(
