@@ -126,6 +126,16 @@ def test_single_precision_says_what_it_costs() -> None:
     assert f"{closing.distance:.2e}" in certificate.note
 
 
+def test_rounding_of_z_is_priced() -> None:
+    """A singular Z is not semidefinite any more when it is rounded."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        V = rng.normal(size=(15, 2))
+        rounded, _ = single(closing_of(mirrored(rng.normal(size=(15, 15))), mirrored(V @ V.T)))
+        negative = np.minimum(np.linalg.eigvalsh(rounded.Z.astype(float)), 0)
+        assert 1e-9 < np.linalg.norm(negative) <= rounded.missed
+
+
 # --- the passes beneath it
 
 

@@ -14,7 +14,7 @@ from ldssc import project
 from ldssc.face import Face, land, land_point, move_onto, pairs_within
 from ldssc.problem import Point, Problem
 from ldssc.projections import project_doubly_stochastic
-from ldssc.solvers import base
+from ldssc.solvers import sharpen
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 few = settings(max_examples=30)
@@ -168,7 +168,7 @@ def test_nothing_lands_without_z_or_with_weights_or_a_trace() -> None:
 def test_a_bad_landing_changes_nothing(solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Landings are only offered: the proof takes the better one."""
     K = minus_distances(np.random.default_rng(6), 20)
-    monkeypatch.setattr(base, "land_point", lambda *_: [])
+    monkeypatch.setattr(sharpen, "land_point", lambda *_: [])
     without = project(K, solver=solver, tol=1e-9, max_iter=60)
     calls = []
 
@@ -176,9 +176,9 @@ def test_a_bad_landing_changes_nothing(solver: str, monkeypatch: pytest.MonkeyPa
         calls.append(1)
         return [point._replace(F=np.eye(20))]
 
-    monkeypatch.setattr(base, "land_point", identity)
-    monkeypatch.setattr(base, "_LANDING_RANGE", 1e9)
-    monkeypatch.setattr(base, "_LANDING_BELOW", 1e9)
+    monkeypatch.setattr(sharpen, "land_point", identity)
+    monkeypatch.setattr(sharpen, "_LANDING_RANGE", 1e9)
+    monkeypatch.setattr(sharpen, "_LANDING_BELOW", 1e9)
     result = project(K, solver=solver, tol=1e-9, max_iter=60)
     assert calls
     assert result.certificate.distance == without.certificate.distance
@@ -189,7 +189,7 @@ def test_a_bad_landing_changes_nothing(solver: str, monkeypatch: pytest.MonkeyPa
 def test_a_bad_polish_changes_nothing(solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where Z is heavy the same holds for the polished matrix."""
     K = random(np.random.default_rng(3), 20)
-    monkeypatch.setattr(base, "polish", lambda _, F, __: F)
+    monkeypatch.setattr(sharpen, "polish", lambda _, F, __: F)
     without = project(K, solver=solver, tol=1e-7, max_iter=60)
     calls = []
 
@@ -197,8 +197,8 @@ def test_a_bad_polish_changes_nothing(solver: str, monkeypatch: pytest.MonkeyPat
         calls.append(1)
         return np.eye(20)
 
-    monkeypatch.setattr(base, "polish", identity)
-    monkeypatch.setattr(base, "_POLISH_RANGE", 1e9)
+    monkeypatch.setattr(sharpen, "polish", identity)
+    monkeypatch.setattr(sharpen, "_POLISH_RANGE", 1e9)
     result = project(K, solver=solver, tol=1e-7, max_iter=60)
     assert calls
     assert result.certificate.distance == without.certificate.distance

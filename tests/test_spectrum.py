@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import array_api_strict
+import mpmath
 import numpy as np
 import pytest
 import torch
@@ -14,7 +15,7 @@ from strategies import ANY, SEEDS, mirrored, symmetric_matrices
 
 from ldssc.filtering import Filter, PositivePart, chebyshev
 from ldssc.projections import eigh
-from ldssc.spectrum import is_positive_definite, lanczos_lowest, lowest_eigenvalue_bound
+from ldssc.spectrum import cholesky_margin, is_positive_definite, lanczos_lowest, lowest_eigenvalue_bound
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -58,6 +59,20 @@ def test_bound_holds_for_nearly_singular_matrices(seed: int, n: int, exponent: f
     A = G - tiny * np.eye(n)
     if (A.diagonal() + tiny == G.diagonal()).all():  # nothing was rounded: the lowest eigenvalue is known
         assert lowest_eigenvalue_bound(A) <= -tiny
+
+
+def test_factorisations_that_run_to_their_end_by_luck_are_within_the_margin() -> None:
+    """A singular matrix, rounded, is slightly indefinite or not, as 40 digits tell; and factored or not, as it happens."""
+    lucky = 0
+    for seed in range(150):
+        B = np.random.default_rng(seed).normal(size=(6, 3))
+        A = mirrored(B @ B.T)
+        if is_positive_definite(A.copy()):
+            with mpmath.workdps(40):
+                lowest = float(mpmath.eigsy(mpmath.matrix(A.tolist()), eigvals_only=True)[0])
+            assert lowest >= -cholesky_margin(6, float(np.trace(A)))
+            lucky += lowest < 0
+    assert lucky > 0
 
 
 def test_a_lanczos_value_that_is_far_too_high_does_no_harm() -> None:

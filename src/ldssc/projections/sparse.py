@@ -127,4 +127,7 @@ def _crowded(full: Any) -> Any:
 
 
 def _unmatched(full: Any) -> Any:
-    return np.flatnonzero(maximum_bipartite_matching(full, perm_type="column") < 0)
+    # SciPy before 1.13 matches with 32-bit indices only
+    places = full.indices.astype(np.int32), full.indptr.astype(np.int32)
+    graph = sparse.csr_matrix((np.ones(len(full.indices)), *places), full.shape)
+    return np.flatnonzero(maximum_bipartite_matching(graph, perm_type="column") < 0)

@@ -26,6 +26,7 @@ from ldssc.proofs.subspace import Subspace
 from ldssc.validation import Matrix, Vector
 
 _LARGEST_FACTOR = 2500  # columns
+_FLAT = 1e-9
 _STEPS = 14
 
 
@@ -77,7 +78,7 @@ def thin_bound(objective: KMeans, codes: Codes) -> float:
 
     def rough(tau: float) -> float:
         thin = _thin(X, sums, codes, s, groups, tau)
-        return -_rough_bound(thin, objective.total, k)
+        return -_rough_bound(thin, objective.total, k) / objective.total
 
     tau = level * _golden(lambda x: rough(level * x), 0.6, 2.5)
     thin = _thin(X, sums, codes, s, groups, tau)
@@ -117,12 +118,12 @@ def _rough_bound(thin: _Thin, total: float, k: int) -> float:
 
 
 def _golden(f: Callable[[float], float], low: float, high: float) -> float:
-    """A minimum of f on [low, high] by golden sections."""
+    """A minimum of f on [low, high] by golden sections; to the left where f is flat, as it is where it proves nothing."""
     ratio = (5**0.5 - 1) / 2
     left, right = high - ratio * (high - low), low + ratio * (high - low)
     at_left, at_right = f(left), f(right)
     for _ in range(_STEPS):
-        if at_left <= at_right:
+        if at_left <= at_right + _FLAT:
             high, right, at_right = right, left, at_left
             left = high - ratio * (high - low)
             at_left = f(left)
@@ -130,4 +131,4 @@ def _golden(f: Callable[[float], float], low: float, high: float) -> float:
             low, left, at_left = left, right, at_right
             right = low + ratio * (high - low)
             at_right = f(right)
-    return left if at_left <= at_right else right
+    return left if at_left <= at_right + _FLAT else right

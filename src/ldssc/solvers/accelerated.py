@@ -17,9 +17,10 @@ from ldssc.filtering import Filter, PositivePart
 from ldssc.problem import Problem
 from ldssc.projections import eigh, project_doubly_stochastic
 from ldssc.projections.namespace import count, namespace
-from ldssc.solvers.base import HEAVY, Halt, Run
+from ldssc.solvers.base import Halt, Run
 from ldssc.solvers.duals import QDual, ZDual, no_factor
 from ldssc.solvers.records import Status
+from ldssc.solvers.sharpen import HEAVY
 from ldssc.solvers.splitting import CLASS_TEST
 from ldssc.spectrum import FAILURES
 from ldssc.validation import Matrix, Vector

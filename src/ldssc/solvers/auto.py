@@ -15,11 +15,12 @@ from ldssc.filtering import Filter
 from ldssc.problem import Problem
 from ldssc.projections import project_semidefinite
 from ldssc.solvers.accelerated import CLIPPED, accelerated, clipped_diagonal, descend, first_dual
-from ldssc.solvers.base import HEAVY, Run
+from ldssc.solvers.base import Run
 from ldssc.solvers.duals import ZDual
 from ldssc.solvers.lean import Given, LeanRun
 from ldssc.solvers.newton import newton
 from ldssc.solvers.records import State
+from ldssc.solvers.sharpen import HEAVY
 from ldssc.solvers.splitting import CLASS_TEST, Splitting
 from ldssc.validation import Matrix
 

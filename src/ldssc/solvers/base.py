@@ -16,11 +16,10 @@ import numpy as np
 import scipy.linalg as la
 
 from ldssc.certificate import Certificate, certify_point, prove, rough_bound, weigh
-from ldssc.face import land_point
 from ldssc.problem import Point, Problem, eigenvalue_margin
 from ldssc.projections import Split, Tally, counting, eigh, split
-from ldssc.solvers.polish import polish
 from ldssc.solvers.records import Progress, Record, Result, Sketch, State, Status
+from ldssc.solvers.sharpen import Sharpening
 from ldssc.spectrum import FAILURES
 from ldssc.threads import threads_for
 from ldssc.validation import Matrix, Vector
@@ -32,19 +31,9 @@ _PROOF_COST = 2  # eigendecompositions in one proof
 _PROOF_SHARE = 0.15  # of all work, at most, once a run is long
 _PATIENCE = 2  # times as long to wait for a proof that would not suffice, as far as the solver can tell
 _FAR, _FAR_SHARE = 100.0, 0.4  # beyond so many times tol a proof is for the record only
-_LANDING_RANGE = 20.0  # times tol: a landing is worth trying from here
-_LANDING_BELOW = 2e-3  # ... but not before the support has settled
-_POLISH_RANGE = 8.0  # times tol: where Z is heavy, a polished matrix may prove enough from here
-_POLISH_AFTER = (
-    50  # ... and for the record after twice so many eigendecompositions, and after twice as many as the last time
-)
-_LANDING_GAIN = 0.6  # ... and again when so much of the last distance is left
 _STALL_SHARE = 0.5  # no 2 % of progress in so much of the run is a stall
 _STALL_LEAST = 400  # ... nor in less than so many eigendecompositions
 _STALL_ITERATIONS = 100  # ... and iterations
-
-
-HEAVY = 0.3  # tr Z / n, above which Z will have no low rank: zero diagonals, graphs without self-loops
 
 
 class Halt(Exception):
@@ -81,13 +70,15 @@ class Run:
     _unproven: bool = False
     _last_proof: int = 0
     _own: float = math.inf
-    _landed_at: float = math.inf
-    _polished_after: int = _POLISH_AFTER
     _notes: list[str] = field(default_factory=list)
     _last_gain: tuple[int, int, float] = (0, 0, math.inf)
     _ending: bool = False
     _optimism: float = 2.0  # proven distance / the solver's estimate of it, at the last proof
     _start: float = field(default_factory=time.perf_counter)
+    _sharpening: Sharpening = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._sharpening = Sharpening(self.problem, self.tol)
 
     @property
     def K(self) -> Matrix:
@@ -260,29 +251,17 @@ class Run:
             self._optimism = own / estimate
         self._unproven = False
         self._own = min(self._own, own)
-        self._land(near, own)
+        self._sharpen(near, own)
         if self._distance <= self.tol:  # so far the multipliers were taken at their word
             self._distance = self._certify().distance
         return self._record()
 
-    def _land(self, point: Point, own: float) -> None:
+    def _sharpen(self, near: Point, own: float) -> None:
         """Offer sharper proofs where they could suffice; `own` is what the solver's own point proves."""
-        if not self.tol < self._distance or self.seconds >= self.time_limit:
-            return
-        if float(np.trace(point.Z)) > HEAVY * len(point.Z):
-            if own < min(_POLISH_RANGE * self.tol, 0.9 * self._landed_at) or self.n_eig >= 2 * self._polished_after:
-                self._landed_at, self._polished_after = own, self.n_eig
-                iterate = self._written.iterate
-                polished = polish(self.problem, point.F if iterate is None else iterate, self.sound_eigh)
-                self.offer(point._replace(F=self.problem.make_feasible(polished)))
-            return
-        if own >= min(_LANDING_RANGE * self.tol, _LANDING_BELOW, _LANDING_GAIN * self._landed_at):
-            return
-        self._landed_at = last = own
-        for landed in land_point(self.problem, point, self.sound_eigh):
-            if not self.tol < (now := self.offer(landed)) < last / 2:
-                break
-            last = now
+        if self.tol < self._distance and self.seconds < self.time_limit:
+            iterate = self._written.iterate
+            points = self._sharpening.points(near, iterate, own, self.n_eig, self.sound_eigh)
+            self._sharpening.offer(points, own, self.offer)
 
     def _record(self) -> Record:
         assert self._best is not None

@@ -16,8 +16,9 @@ import scipy.linalg as la
 
 from ldssc.projections import gram, project_doubly_stochastic
 from ldssc.solvers.anderson import Anderson
-from ldssc.solvers.base import HEAVY, Run
+from ldssc.solvers.base import Run
 from ldssc.solvers.records import State
+from ldssc.solvers.sharpen import HEAVY
 from ldssc.validation import Matrix, Vector
 
 SIGMA = 10.0
