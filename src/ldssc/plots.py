@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from ldssc.exceptions import InputError, require
 from ldssc.validation import Matrix, Vector, as_matrix, check_square
+from ldssc.writing import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -380,3 +382,12 @@ def growth_figure(rows: Sequence[Mapping[str, Any]], methods: Sequence[str]) -> 
 def _unit_range(image: npt.NDArray[Any]) -> Matrix:
     low, high = float(image.min()), float(image.max())
     return np.asarray((image - low) / ((high - low) or 1.0), dtype=np.float64)
+
+
+def write_figure(figure: Figure, out: Path, name: str) -> list[Path]:
+    """OUT/name.png and OUT/name.svg."""
+    paths = [out / f"{name}.png", out / f"{name}.svg"]
+    for path in paths:
+        kind = path.suffix[1:]
+        write_atomically(path, lambda stream, kind=kind: figure.savefig(stream, format=kind, dpi=150))  # type: ignore[misc]
+    return paths

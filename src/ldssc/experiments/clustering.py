@@ -187,5 +187,5 @@ def bundle_task(name: str, folder: Path, reading: Reading, parameter: float, bun
         },
         bundle_cell,
         (name, folder, reading, parameter, bundle.methods, n_init),
-        cost=(bundle.cost + len(bundle.methods) * k) * (max(n, 200) / 1000) ** 3,
+        cost=bundle.forecast(n, k),
     )

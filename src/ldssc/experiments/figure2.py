@@ -8,7 +8,7 @@ import numpy as np
 
 from ldssc import datasets, plots
 from ldssc.experiments.clustering import load_set
-from ldssc.experiments.planning import Found, Page, Plan, Request, available, write_csv, write_figure
+from ldssc.experiments.planning import Found, Page, Plan, Request, available, write_csv
 
 SETS = ("orl", "yale", "coil20", "alphadigits")
 EACH = 8
@@ -26,7 +26,7 @@ def plan(request: Request) -> Plan:
             shown.append((loaded.name, [loaded.X[i].reshape(loaded.image_shape or (1, -1)) for i in picked]))
             rows += [{"dataset": name, "class": c, "sample": i} for c, i in enumerate(picked)]
         files = [write_csv(request.out / "figure2.csv", rows, ("dataset", "class", "sample"))]
-        files += write_figure(plots.samples_figure(shown), request.out, "figure2")
+        files += plots.write_figure(plots.samples_figure(shown), request.out, "figure2")
         terms = "\n".join(f"- {datasets.entry(name).title}: {datasets.entry(name).terms}" for name in there)
         body = (
             "One image of each of the first eight classes, in `figure2.png` of the output folder; the pictures of faces are "

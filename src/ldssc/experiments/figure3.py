@@ -9,7 +9,7 @@ from typing import Any
 from ldssc import plots
 from ldssc.experiments.clustering import load_set, majority_error
 from ldssc.experiments.computing import Task
-from ldssc.experiments.planning import Found, Page, Plan, Request, available, markdown, write_csv, write_figure
+from ldssc.experiments.planning import Found, Page, Plan, Request, available, markdown, write_csv
 from ldssc.experiments.protocols import errors, reading_a, tasks
 from ldssc.experiments.settings import (
     EXACT_ROW,
@@ -41,7 +41,7 @@ def plan(request: Request) -> Plan:
     def finish(found: Found) -> tuple[list[Path], Page]:
         rows = [row for name in there for row in _rows(found, name, of[name])]
         files = [write_csv(request.out / "figure3.csv", rows, COLUMNS)]
-        files += write_figure(plots.error_curves(_panels(rows, there, request.data)), request.out, "figure3")
+        files += plots.write_figure(plots.error_curves(_panels(rows, there, request.data)), request.out, "figure3")
         return files, Page("figure3", "Figure 3: error against the kernel parameter", _body(rows, there))
 
     return Plan(every, finish, missing)

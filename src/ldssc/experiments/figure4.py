@@ -21,7 +21,7 @@ from ldssc.experiments import paper_numbers as paper
 from ldssc.experiments.cells import Cell
 from ldssc.experiments.clustering import affinity_matrix, load_set, normalized
 from ldssc.experiments.computing import Task
-from ldssc.experiments.planning import Found, Page, Plan, Request, available, markdown, write_csv, write_figure
+from ldssc.experiments.planning import Found, Page, Plan, Request, available, markdown, write_csv
 from ldssc.experiments.protocols import reading_a
 from ldssc.experiments.settings import EXACT, FIGURE_IV, FSC, LD1, LD2, NC, NO, RC
 from ldssc.labels import discretize
@@ -48,7 +48,7 @@ def plan(request: Request) -> Plan:
         panels = [
             (name, cell.record["panels"], cell.array, load_set(name, request.data).y) for name, cell in cells.items()
         ]
-        files += write_figure(plots.embeddings_figure(panels), request.out, "figure4")
+        files += plots.write_figure(plots.embeddings_figure(panels), request.out, "figure4")
         body = (
             f"![embeddings](figure4.png)\n\nPolynomial kernel, d = {FIGURE_IV.degree:g}, reading A. `line`: share of the "
             "variance along one direction; `separation`: share of the variance that is between the classes, along the "

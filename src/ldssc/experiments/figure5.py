@@ -17,7 +17,7 @@ from ldssc import affinity, datasets, plots
 from ldssc.experiments.cells import Cell
 from ldssc.experiments.clustering import load_set, normalized
 from ldssc.experiments.computing import Task
-from ldssc.experiments.planning import Found, Page, Plan, Request, available, markdown, write_csv, write_figure
+from ldssc.experiments.planning import Found, Page, Plan, Request, available, markdown, write_csv
 from ldssc.experiments.settings import EXACT, FIGURE_V, FSC, LD1, NO
 from ldssc.validation import Matrix
 
@@ -42,7 +42,7 @@ def plan(request: Request) -> Plan:
             samples = [loaded.X[chosen][y == c][0].reshape(loaded.image_shape or (1, -1)) for c in FIGURE_V.classes]
             titles = [TITLES.get(method.name, method.name) for method in METHODS]
             panels.append(plots.OverlapRow(loaded.name, list(zip(titles, cell.array, strict=True)), y, samples))
-        files += write_figure(plots.overlaps_figure(panels), request.out, "figure5")
+        files += plots.write_figure(plots.overlaps_figure(panels), request.out, "figure5")
         body = (
             "![matrices](figure5.png)\n\nThe first four classes, rows sorted by class, dark where large; δ is the median "
             "distance of the whole set. Shares of the sum of all |F|:\n\n" + markdown(rows, NUMBERS)

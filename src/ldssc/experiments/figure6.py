@@ -16,7 +16,7 @@ from ldssc.exceptions import InputError
 from ldssc.experiments.cells import Cell
 from ldssc.experiments.clustering import affinity_matrix, compile_loops
 from ldssc.experiments.computing import Task
-from ldssc.experiments.planning import Found, Page, Plan, Request, available, markdown, write_csv, write_figure
+from ldssc.experiments.planning import Found, Page, Plan, Request, available, markdown, write_csv
 from ldssc.experiments.protocols import reading_a
 from ldssc.experiments.settings import (
     FIGURE_VI,
@@ -55,7 +55,7 @@ def plan(request: Request) -> Plan:
     def finish(found: Found) -> tuple[list[Path], Page]:
         rows = [row for task in tasks if task.key in found for row in found[task.key].record["rows"]]
         files = [write_csv(request.out / "figure6.csv", rows, COLUMNS)]
-        files += write_figure(plots.growth_figure(rows, list(METHODS)), request.out, "figure6")
+        files += plots.write_figure(plots.growth_figure(rows, list(METHODS)), request.out, "figure6")
         body = (
             "![seconds against n](figure6.png)\n\n`LD-SSC1` and `LD-SSC2` run the paper's iteration counts; `converged` and "
             f"the others until a distance of {chosen.tol:g} is proven. A method that takes longer than {chosen.limit:g} s is "

@@ -7,16 +7,13 @@ import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ldssc.exceptions import InputError
 from ldssc.experiments.cells import Cell
 from ldssc.experiments.clustering import load_set
 from ldssc.experiments.computing import Task
 from ldssc.writing import write_atomically
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Found = Mapping[str, Cell]
 Rows = Sequence[Mapping[str, Any]]
@@ -78,15 +75,6 @@ def markdown(rows: Rows, columns: Sequence[str]) -> str:
     lines = ["| " + " | ".join(columns) + " |", "| " + " | ".join("---" for _ in columns) + " |"]
     lines += ["| " + " | ".join(_short(row.get(name)) for name in columns) + " |" for row in rows]
     return "\n".join(lines) + "\n"
-
-
-def write_figure(figure: Figure, out: Path, name: str) -> list[Path]:
-    """OUT/name.png and OUT/name.svg."""
-    paths = [out / f"{name}.png", out / f"{name}.svg"]
-    for path in paths:
-        kind = path.suffix[1:]
-        write_atomically(path, lambda stream, kind=kind: figure.savefig(stream, format=kind, dpi=150))  # type: ignore[misc]
-    return paths
 
 
 def _short(value: Any) -> str:

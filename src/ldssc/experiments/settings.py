@@ -21,6 +21,7 @@ error under the best permutation; lowest and mean over the kernel parameter. Wha
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -64,11 +65,17 @@ class Method:
 
 @dataclass(frozen=True)
 class Bundle:
-    """Methods that are computed together on one K, in one cell; the cost of each in eigendecompositions."""
+    """Methods that are computed together on one K, in one cell; their cost in eigendecompositions, and a limit in seconds."""
 
     name: str
     methods: tuple[Method, ...]
     cost: float
+    limit: float = math.inf
+
+    def forecast(self, n: int, k: int) -> float:
+        """In eigendecompositions of a thousand rows, a fifth of a second: for the order of work and the time left."""
+        size = (max(n, 250) / 1000) ** 3
+        return min(self.cost * size, 5 * self.limit) + 0.1 * k * len(self.methods) * size
 
 
 TOL = 1e-2  # proven distance of "LD-SSC exact"
@@ -80,9 +87,9 @@ FSC_100 = Method("FSC, 100 projections", "frobenius-successive", {"n_steps": 100
 LD1 = Method("LD-SSC1", "semidefinite", {"solver": "ld-ssc1", "paper": True})
 LD2 = Method("LD-SSC2", "semidefinite", {"solver": "ld-ssc2", "paper": True})
 EXACT = Method("LD-SSC exact", "semidefinite", {"solver": "auto", "tol": TOL, "time_limit": 600.0})
-RIVALS_BUNDLE = Bundle("rivals", (NO, RC, NC, FSC, FSC_100), 20)  # cheap, and they share K
-EXACT_BUNDLE = Bundle("exact", (EXACT,), 50)
-LD2_BUNDLE = Bundle("ld-ssc2", (LD2,), 60)
+RIVALS_BUNDLE = Bundle("rivals", (NO, RC, NC, FSC, FSC_100), 8)  # cheap, and they share K
+EXACT_BUNDLE = Bundle("exact", (EXACT,), 15)
+LD2_BUNDLE = Bundle("ld-ssc2", (LD2,), 40)
 LD1_BUNDLE = Bundle("ld-ssc1", (LD1,), 1300)
 BUNDLES = (RIVALS_BUNDLE, EXACT_BUNDLE, LD2_BUNDLE, LD1_BUNDLE)
 EXACT_ROW = EXACT.name
@@ -148,7 +155,7 @@ def solved(solver: str, tol: float, limit: float) -> Bundle:
     """A solver run to a proven distance, or to the limit: "LD-SSC1 converged" and the like."""
     name = {"ld-ssc1": "LD-SSC1 converged", "ld-ssc2": "LD-SSC2 converged", "conic": "CVX-SSC"}[solver]
     method = Method(name, "semidefinite", {"solver": solver, "tol": tol, "time_limit": limit})
-    return Bundle(f"{solver}-{limit:g}s", (method,), {"ld-ssc1": 4000, "ld-ssc2": 700, "conic": 1500}[solver])
+    return Bundle(f"{solver}-{limit:g}s", (method,), {"ld-ssc1": 4000, "ld-ssc2": 700, "conic": 1500}[solver], limit)
 
 
 @dataclass(frozen=True)
