@@ -50,7 +50,10 @@ class Anderson:
         H = self._products[:m, :m]
         d = np.sqrt(H.diagonal()) + 1e-6 * scale  # where W drifts, R does not change: no long leaps
         H = H / d[:, None] / d[None, :] + _REGULARISATION * np.eye(m)
-        g = np.linalg.solve(H, scale * (2 * (self._residuals[:m] @ pack(self.n, R / scale))) / d) / d
+        try:
+            g = np.linalg.solve(H, scale * (2 * (self._residuals[:m] @ pack(self.n, R / scale))) / d) / d
+        except np.linalg.LinAlgError:  # products in single precision may cancel what regularises them
+            return step
         if np.isfinite(g).all():
             subtract_packed(self.n, self._combined(g.astype(np.float32)), step)
         return step
