@@ -33,10 +33,10 @@ __all__ = ["SOLVERS", "Record", "Result", "Status", "project"]
 
 #: name -> the solver and the arrays of n² doubles that it holds at its peak
 SOLVERS: dict[str, tuple[Solver, int]] = {
-    "auto": (auto, 30),
+    "auto": (auto, 36),
     "accelerated": (accelerated, 20),
-    "splitting": (splitting, 30),
-    "newton": (newton, 30),
+    "splitting": (splitting, 36),
+    "newton": (newton, 36),
     "ld-ssc1": (ld_ssc1.ld_ssc1, 20),
     "ld-ssc2": (ld_ssc2.ld_ssc2, 50),
     "conic": (conic, 120),
