@@ -20,7 +20,7 @@ from ldssc.problem import Problem
 from ldssc.projections.namespace import namespace
 from ldssc.solvers import ld_ssc1, ld_ssc2
 from ldssc.solvers.accelerated import accelerated
-from ldssc.solvers.auto import auto, suits_lean
+from ldssc.solvers.auto import HUGE, auto, suits_lean
 from ldssc.solvers.base import Run, Solver, solve
 from ldssc.solvers.conic import conic
 from ldssc.solvers.lean import LeanRun
@@ -42,7 +42,7 @@ SOLVERS: dict[str, tuple[Solver, int]] = {
     "conic": (conic, 120),
 }
 #: rows, from which `accelerated` proves without decompositions, and the arrays that it then holds
-LEAN_FROM, LEAN_ARRAYS = 2500, 9
+LEAN_FROM, LEAN_ARRAYS = HUGE, 11
 _GENERAL = {"auto", "accelerated", "splitting"}
 _LEAN = {"auto", "accelerated"}
 _PAPER_ITERATIONS = {"ld-ssc1": ld_ssc1.OUTER, "ld-ssc2": ld_ssc2.ITERATIONS}

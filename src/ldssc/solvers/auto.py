@@ -27,7 +27,7 @@ from ldssc.validation import Matrix
 FILTERED = 500  # rows, from which filtered parts pay
 COARSE = 3e-3  # a tolerance that the accelerated gradient reaches soonest
 _SWITCH = 1.2e-2  # proven distance from which Newton is faster
-_HUGE = 2500  # rows
+HUGE = 2500  # rows
 _ZERO = 1e-9  # an entry that is zero
 _PATIENCE = 150  # iterations in which it should get there
 
@@ -64,7 +64,7 @@ def suits_lean(problem: Problem, tol: float) -> bool:
 
 def _lean(run: LeanRun) -> None:
     """(9) is where the accelerated gradient begins; (10) costs a decomposition, which is dear where the matrix is huge."""
-    if run.start is None and isinstance(run.K, np.ndarray) and len(run.K) < _HUGE:
+    if run.start is None and isinstance(run.K, np.ndarray) and len(run.K) < HUGE:
         F, u, Z, _ = project_semidefinite(run.K, run.eigh)
         if F.min() >= -_ZERO:
             run.observe(Given(Z, u), note="free exit (10)", force=True)  # type: ignore[arg-type]
