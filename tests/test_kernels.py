@@ -98,3 +98,19 @@ def test_packing_keeps_inner_products_and_matrices(seed: int, n: int) -> None:
         subtract(n, kernels.pack(n, A), rest)
         np.testing.assert_allclose(rest, B - A, atol=1e-5)
         np.testing.assert_array_equal(rest, rest.T)
+
+
+def test_where_nothing_can_be_kept_on_disk_the_loops_are_compiled_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    import numba
+
+    njit = numba.njit
+
+    def no_cache(**options: Any) -> Any:
+        if options.pop("cache", False):
+            raise RuntimeError("cannot cache function: no locator available")
+        return njit(**options)
+
+    monkeypatch.setattr(numba, "njit", no_cache)
+    loop = kernels.Loop(kernels.row_sums._function, kernels.row_sums.twin)
+    i, j = np.array([0, 0], np.int32), np.array([0, 1], np.int32)
+    np.testing.assert_array_equal(loop.fast(2, i, j, np.array([1.0, 2.0])), [3.0, 2.0])

@@ -37,9 +37,12 @@ class Loop:
         """The compiled loop."""
         import numba
 
-        compile_ = numba.njit(cache=True, fastmath={"contract", "reassoc", "nsz"}, nogil=True)
-        compiled_function: Callable[..., Any] = compile_(self._function)
-        return compiled_function
+        options = {"fastmath": {"contract", "reassoc", "nsz"}, "nogil": True}
+        try:
+            loop: Callable[..., Any] = numba.njit(cache=True, **options)(self._function)
+        except RuntimeError:  # there is no place to keep compiled code: each process compiles anew
+            loop = numba.njit(**options)(self._function)
+        return loop
 
     def __call__(self, n: int, *arrays: Any) -> Any:
         return (self.twin if n < SMALL else self.fast)(n, *arrays)
