@@ -37,7 +37,7 @@ class Loop:
         """The compiled loop."""
         import numba
 
-        options = {"fastmath": {"contract", "reassoc", "nsz"}, "nogil": True}
+        options: dict[str, Any] = {"fastmath": {"contract", "reassoc", "nsz"}, "nogil": True}
         try:
             loop: Callable[..., Any] = numba.njit(cache=True, **options)(self._function)
         except RuntimeError:  # there is no place to keep compiled code: each process compiles anew
