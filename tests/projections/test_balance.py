@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg as la
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from projections.common import examples, few
 from strategies import (
     ANY,
-    ORDINARY,
     SEEDS,
     membership,
     symmetric_matrices,
@@ -21,18 +21,6 @@ from ldssc.projections import (
 )
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
-matrices = symmetric_matrices(sometimes=30)
-ordinary = symmetric_matrices(ORDINARY, sometimes=30)
-examples = settings(max_examples=60)
-few = settings(max_examples=25)
-
-
-def size(A: Array) -> float:
-    return 1 + float(np.linalg.norm(A))
-
-
-def permuted(A: Array, order: Array) -> Array:
-    return A[np.ix_(order, order)]
 
 
 @examples

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from projections.common import examples, few, matrices, ordinary, permuted, size
 from strategies import (
-    ORDINARY,
     SEEDS,
     blocks,
     gaussian,
@@ -18,7 +18,6 @@ from strategies import (
     positive,
     random,
     random_feasible,
-    symmetric_matrices,
     zero_diagonal,
 )
 
@@ -35,18 +34,6 @@ from ldssc.projections import (
 from ldssc.projections.newton import Multipliers
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
-matrices = symmetric_matrices(sometimes=30)
-ordinary = symmetric_matrices(ORDINARY, sometimes=30)
-examples = settings(max_examples=60)
-few = settings(max_examples=25)
-
-
-def size(A: Array) -> float:
-    return 1 + float(np.linalg.norm(A))
-
-
-def permuted(A: Array, order: Array) -> Array:
-    return A[np.ix_(order, order)]
 
 
 @examples

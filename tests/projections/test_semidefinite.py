@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg as la
-from hypothesis import given, settings
+from hypothesis import given
+from projections.common import examples, few, matrices, ordinary, size
 from strategies import (
-    ORDINARY,
     SEEDS,
     random,
     random_feasible,
-    symmetric_matrices,
 )
 
 from ldssc.projections import (
@@ -28,18 +27,6 @@ from ldssc.projections import (
 )
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
-matrices = symmetric_matrices(sometimes=30)
-ordinary = symmetric_matrices(ORDINARY, sometimes=30)
-examples = settings(max_examples=60)
-few = settings(max_examples=25)
-
-
-def size(A: Array) -> float:
-    return 1 + float(np.linalg.norm(A))
-
-
-def permuted(A: Array, order: Array) -> Array:
-    return A[np.ix_(order, order)]
 
 
 # --- the cone S+
