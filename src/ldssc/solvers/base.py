@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg as la
@@ -324,6 +324,18 @@ class Run:
             return iterate
         return self.problem.complete(Z, u, tau).F if Q is None else self.problem.recover(u, Q, Z, tau)
 
+    def account(self) -> dict[str, Any]:
+        """What every result says of its run."""
+        return {
+            "history": tuple(self.history),
+            "tol": self.tol,
+            "n_iter": self.n_iter,
+            "n_inner": self.n_inner,
+            "n_eig": self.n_eig,
+            "n_products": self.tally.products,
+            "seconds": self.seconds,
+        }
+
     def result(self, status: Status, solver: str) -> Result:
         """The best answer so far, with its proof."""
         if status is not Status.SOLVED or self.certificate is None:
@@ -341,14 +353,8 @@ class Run:
             iterate=self._iterate(),
             status=status,
             certificate=self.certificate,
-            history=tuple(self.history),
             solver=solver,
-            tol=self.tol,
-            n_iter=self.n_iter,
-            n_inner=self.n_inner,
-            n_eig=self.n_eig,
-            seconds=self.seconds,
-            n_products=self.tally.products,
+            **self.account(),
             lbfgs_memory=self.lbfgs_memory,
             lbfgs_bytes=self.lbfgs_bytes,
         )

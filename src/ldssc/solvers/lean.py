@@ -205,11 +205,6 @@ class LeanRun(Run):
             iterate=closing.F,
             status=status,
             certificate=certificate,
-            history=tuple(self.history),
             solver=solver,
-            tol=self.tol,
-            n_iter=self.n_iter,
-            n_inner=self.n_inner,
-            n_eig=self.n_eig,
-            seconds=self.seconds,
+            **self.account(),
         )
